@@ -284,6 +284,8 @@ let package = Package(
         "SharedStateStoreCombine",
         "SharedStateStoreTesting",
         "SharedStateTesting",
+        .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "MetricsTestKit", package: "swift-metrics"),
         .product(name: "OpenCombine", package: "OpenCombine"),
         .product(name: "Subprocess", package: "swift-subprocess"),
       ],

@@ -1,5 +1,6 @@
 import Foundation
 public import Logging
+public import Metrics
 public import SharedStateDependencies
 import Synchronization
 
@@ -45,7 +46,7 @@ extension RedisStore {
   }
 
   /// The store that the environment asks for: the one at `REDIS_URL`, or the fake inside this process.
-  /// Without a logger and an environment this is one store for the whole program, the same that `.redis` keys use when
+  /// Without a logger, a metrics factory and an environment this is one store for the whole program, the same that `.redis` keys use when
   /// they name none. A service begins with
   ///
   /// ```swift
@@ -61,6 +62,7 @@ extension RedisStore {
   /// - Parameters:
   ///   - requireServer: Whether a missing `REDIS_URL` is an error.
   ///   - logger: Receives connects and disconnects. With a logger, each call makes a new store.
+  ///   - metrics: Makes the metrics; `nil`: the program's own factory does. With a factory, each call makes a new store.
   ///   - environment: The environment to read; `nil`: that of the process. With an environment, each call makes a new
   ///     store.
   /// - Throws: ``RedisSharedStateError/Code/serverRequired``, ``RedisSharedStateError/Code/invalidURL``,
@@ -68,11 +70,14 @@ extension RedisStore {
   public static func fromEnvironment(
     requireServer: Bool = false,
     logger: Logger? = nil,
+    metrics: (any MetricsFactory)? = nil,
     environment: [String: String]? = nil
   ) throws(RedisSharedStateError) -> RedisStore {
     let configuration = try RedisConfiguration(environment: environment ?? ProcessInfo.processInfo.environment)
     guard configuration != nil || !requireServer else { throw .serverRequired }
-    guard logger == nil, environment == nil else { return make(configuration, logger ?? defaultLogger) }
+    guard logger == nil, metrics == nil, environment == nil else {
+      return make(configuration, logger ?? defaultLogger, metrics)
+    }
     if configuration == nil, DependencyValues.current.context != .live { return .default }
     return try ofProcess.get()
   }
@@ -82,12 +87,16 @@ extension RedisStore {
     make(try RedisConfiguration(environment: ProcessInfo.processInfo.environment), defaultLogger)
   }
 
-  private static func make(_ configuration: RedisConfiguration?, _ logger: Logger) -> RedisStore {
+  private static func make(
+    _ configuration: RedisConfiguration?,
+    _ logger: Logger,
+    _ metrics: (any MetricsFactory)? = nil
+  ) -> RedisStore {
     guard let configuration else {
       sayOnce(logger)
-      return .inProcess(logger: logger)
+      return .inProcess(logger: logger, metrics: metrics)
     }
-    return RedisStore(configuration, logger: logger)
+    return RedisStore(configuration, logger: logger, metrics: metrics)
   }
 
   private static let hasSaid = Atomic(false)

@@ -1,5 +1,5 @@
 public import Logging
-package import Metrics
+public import Metrics
 import SharedState
 package import SharedStateDependencies
 import Synchronization
@@ -56,12 +56,21 @@ public final class RedisStore: Sendable {
   /// - Parameters:
   ///   - configuration: Where the server is, and how to connect to it.
   ///   - logger: Receives connects and disconnects; never a value or a password.
-  public convenience init(_ configuration: RedisConfiguration, logger: Logger = RedisStore.defaultLogger) {
+  ///   - metrics: Makes the metrics of the store, which may be used on any thread; `nil`: the program's own factory, once
+  ///     it has set one.
+  public convenience init(
+    _ configuration: RedisConfiguration,
+    logger: Logger = RedisStore.defaultLogger,
+    metrics: (any MetricsFactory)? = nil
+  ) {
+    let traffic = Traffic()
     self.init(
-      connector: HiredisConnector(configuration: configuration),
+      connector: HiredisConnector(configuration: configuration, traffic: traffic),
       configuration: configuration,
       isInProcess: false,
-      logger: logger
+      logger: logger,
+      metrics: metrics,
+      traffic: traffic
     )
     link.start()
   }
@@ -72,17 +81,20 @@ public final class RedisStore: Sendable {
   ///   - server: Several stores on one fake server behave as several services on one Redis.
   ///   - configuration: Namespace, label and timeouts; the address is not used.
   ///   - logger: As for a real server.
+  ///   - metrics: As for a real server.
   public static func inProcess(
     _ server: InProcessRedis = .init(),
     configuration: RedisConfiguration = .inProcess,
-    logger: Logger = RedisStore.defaultLogger
+    logger: Logger = RedisStore.defaultLogger,
+    metrics: (any MetricsFactory)? = nil
   ) -> RedisStore {
     // It connects when it is first used, so that a test suite can make thousands of stores and use only a few.
     RedisStore(
       connector: InProcessConnector(server, client: configuration.label),
       configuration: configuration,
       isInProcess: true,
-      logger: logger
+      logger: logger,
+      metrics: metrics
     )
   }
 
@@ -96,6 +108,7 @@ public final class RedisStore: Sendable {
     hasAddress: Bool = true,
     logger: Logger,
     metrics: (any MetricsFactory)? = nil,
+    traffic: Traffic = Traffic(),
     threads: ThreadStarter = .system
   ) {
     let statusBoard = StatusBoard(isInProcess: isInProcess)
@@ -121,7 +134,12 @@ public final class RedisStore: Sendable {
       server: hasAddress ? configuration.location : nil,
       isInProcess: isInProcess,
       label: configuration.label,
-      metrics: metrics
+      metrics: StoreMetrics(
+        metrics,
+        label: configuration.label,
+        namespace: configuration.namespace,
+        traffic: traffic
+      )
     )
     link = Link(
       connector: connector,

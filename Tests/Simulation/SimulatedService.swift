@@ -216,7 +216,7 @@ final class SimulatedService: CustomStringConvertible {
     case .wake(let purpose):
       tasks.append(.wake(purpose))
     case .sessionChanged, .statusChanged, .incident, .losesAgain, .trackingRefused, .trackingFutile, .vitalsRefused,
-      .malformedMessage, .unprovenMessage, .closesIdleConnections:
+      .malformedMessage, .unprovenMessage, .closesIdleConnections, .measured:
       break
     }
   }

@@ -9,12 +9,16 @@ package final class HiredisConnector: RedisConnector {
   /// Where the connections of the present pass lead.
   private let route = Mutex<(pass: UInt64, endpoint: RedisEndpoint)?>(nil)
 
+  private let traffic: Traffic?
+
   /// How long an attempt to connect goes on after another server has taken over.
   private static let glance = Duration.milliseconds(100)
 
   /// Makes a connector; it connects only when asked.
-  package init(configuration: RedisConfiguration) {
-    self.configuration = configuration
+  ///
+  /// - Parameter traffic: Counts the bytes of all connections.
+  package init(configuration: RedisConfiguration, traffic: Traffic? = nil) {
+    (self.configuration, self.traffic) = (configuration, traffic)
     dialer = configuration.makeDialer()
     resolver = configuration.makeResolver(dialer)
   }
@@ -36,7 +40,7 @@ package final class HiredisConnector: RedisConnector {
     let start = Instant.now
     let credentials = try configuration.currentCredentials()
     let endpoint = try endpoint(of: pass, until: deadline)
-    let stream = RedisStream(transport: try dialer.dial(endpoint, until: deadline))
+    let stream = RedisStream(transport: try dialer.dial(endpoint, until: deadline), traffic: traffic)
     let handshake = try shakeHands(over: stream, purpose, as: credentials, until: deadline) { [resolver] in
       resolver.isCurrent(endpoint)
     }

@@ -8,6 +8,7 @@ package final class RedisStream {
   /// Holds the commands that ``flush()`` sends.
   package let formatter = RedisFormatter()
   private let parser = RedisParser()
+  private let traffic: Traffic?
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
   /// How many bytes have arrived in total.
   package private(set) var receivedBytes = 0
@@ -24,9 +25,9 @@ package final class RedisStream {
     set { parser.bound = newValue }
   }
 
-  /// Takes over a transport.
-  package init(transport: any Transport) {
-    self.transport = transport
+  /// Takes over a transport, whose bytes are counted.
+  package init(transport: any Transport, traffic: Traffic? = nil) {
+    (self.transport, self.traffic) = (transport, traffic)
   }
 
   deinit {
@@ -40,6 +41,7 @@ package final class RedisStream {
     while !formatter.isEmpty {
       let written = try transport.write(formatter.bytes)
       guard written > 0 else { return }
+      traffic?.noteSent(written)
       formatter.removeFirst(written)
     }
   }
@@ -82,6 +84,7 @@ package final class RedisStream {
     let count = try transport.read(into: buffer)
     expectsMore = count == buffer.count
     receivedBytes += count
+    if count > 0 { traffic?.noteReceived(count) }
     var position = 0
     while position < count {
       let end = min(position + Self.pieceBytes, count)

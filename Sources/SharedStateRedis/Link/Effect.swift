@@ -33,6 +33,8 @@ extension LinkState {
     case closesIdleConnections(askedAfter: Duration)
     /// The server does not reveal whether it has evicted keys.
     case vitalsRefused
+    /// Publish counters, gauges and timers, then report that with ``Measurements/published()``.
+    case measured(Measurements.Report)
   }
 }
 
@@ -45,6 +47,7 @@ extension LinkState.Effect {
     case locked(LinkState.ReplicaID)
     /// A closure of the program holds the lock of the value that was to be shown.
     case keptBack(LinkState.ReplicaID)
+    case published
   }
 
   /// The owner of the code that an effect may call. Slow code holds up only the effects of its own owner.
@@ -53,6 +56,7 @@ extension LinkState.Effect {
     /// A waiter whose callback is not ordered with the other effects of a value.
     case waiter(LinkState.WaiterID)
     case log
+    case metrics
   }
 
   /// `nil`: the effect calls nothing that could take long.
@@ -68,6 +72,7 @@ extension LinkState.Effect {
       .trackingFutile,
       .closesIdleConnections, .vitalsRefused:
       .log
+    case .measured: .metrics
     }
   }
 

@@ -15,6 +15,7 @@ extension LinkState {
   ) {
     _ = connections.endWait(purpose)
     guard epoch == session.epoch, connections.isOpen(purpose) else { return }
+    defer { measurements.notePending() }
     connections.looked(purpose, hasHeard: hasHeard || !events.isEmpty, now: now)
     var isDemoted = false
     for event in events {
@@ -54,7 +55,12 @@ extension LinkState {
     }
     let (vitals, clock) = (announcedVitals, online?.vitals.serverClock(at: now))
     for id in ids {
-      if members[id]?.isNews(message) ?? false { explained(id, by: message, now: now) }
+      if members[id]?.isNews(message) ?? false {
+        explained(id, by: message, now: now)
+        if measurements.isWanted, !message.meta.isMade(by: configuration.writer) {
+          members[id]?.note(announced: message.revision)
+        }
+      }
       apply(members[id]?.replica.announced(message, vitals: vitals, clock: clock), to: id)
     }
   }
@@ -65,7 +71,7 @@ extension LinkState {
     epoch: UInt64,
     now: Instant
   ) {
-    if case .commit(let id, _, let bytes) = request {
+    if case .commit(let id, _, let bytes, _) = request {
       online?.commits.end(bytes: bytes)
       acquit(id, .commit)
       online?.suspects.answered(id)
@@ -143,9 +149,14 @@ extension LinkState {
       resume([read.waiter], error)
     case (.readOnce(let waiter, _), .failure(let error)):
       resume([waiter], error)
-    case (.commit(let id, let operation, _), .commit(let reply)):
+    case (.commit(let id, let operation, _, let sentAt), .commit(let reply)):
+      switch reply {
+      case .committed: measurements.committed(after: now - sentAt)
+      case .conflict: measurements.conflicted()
+      case .wrongType: break
+      }
       committed(id, reply, operation, now: now)
-    case (.commit(let id, let operation, _), .failure(let error)):
+    case (.commit(let id, let operation, _, _), .failure(let error)):
       members[id]?.online?.reading.turnedDown()
       apply(members[id]?.replica.commitRefused(error, operation: operation), to: id, now: now)
       turnedDown(id, now: now)

@@ -11,7 +11,7 @@ extension LinkState {
     var (commits, reads): ([ReplicaID], [ReplicaID]) = ([], [])
     for request in connections.unanswered(on: .writer) {
       switch request {
-      case .commit(let id, _, _) where members[id] != nil: commits.append(id)
+      case .commit(let id, _, _, _) where members[id] != nil: commits.append(id)
       case .read(let documents, _, _) where error.code == .disconnected:
         reads += documents.map(\.id).filter { members[$0] != nil }
       default: break

@@ -23,7 +23,7 @@ extension LinkState {
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "save()", within: timeout, now: now, callback: callback)
     // Only once the save is accepted: otherwise nothing would ever settle it.
-    members[id]?.unsettled = box
+    keep(box, of: id)
     let actions = members[id]?.replica.save(waiter: waiter, stamp: stamp, replacingUnreadable: replacingUnreadable)
     begin(waiter, of: id, actions)
     return waiter
@@ -59,7 +59,7 @@ extension LinkState {
     callback: @escaping WaiterCallback = { _ in }
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "reset()", within: timeout, now: now, callback: callback)
-    members[id]?.unsettled = box
+    keep(box, of: id)
     begin(waiter, of: id, members[id]?.replica.reset(waiter: waiter, stamp: stamp))
     return waiter
   }

@@ -174,13 +174,15 @@ extension LinkState {
   mutating func commitRequest(for id: ReplicaID, now: Instant) -> RedisRequest? {
     let (next, vitals) = (Operation(writer: configuration.nonce, number: nextOperation), latestVitals)
     guard session.phase == .connected, connections.isOpen(.writer),
-      let (command, operation, bytes) = members[id]?.takeCommit(next, vitals)
+      let commit = members[id]?.takeCommit(next, vitals)
     else { return nil }
-    nextOperation = max(nextOperation, operation.number + 1)
-    online?.commits.begin(bytes: bytes)
+    if commit.isRetry { measurements.retried() } else if commit.isMerge { measurements.merged() }
+    nextOperation = max(nextOperation, commit.operation.number + 1)
+    online?.commits.begin(bytes: commit.bytes)
     if breaks.isSuspect(id, .commit) { online?.suspects.sent(id, now: now) }
-    let number = connections.register(.commit(id, operation, bytes: bytes), on: .writer, now: now)
-    return number.map { RedisRequest(id: $0, command: command.providing(secrets.newest)) }
+    let request = Request.commit(id, commit.operation, bytes: commit.bytes, sentAt: now)
+    let number = connections.register(request, on: .writer, now: now)
+    return number.map { RedisRequest(id: $0, command: commit.command.providing(secrets.newest)) }
   }
 
   mutating func request(
@@ -199,10 +201,7 @@ extension LinkState {
 // This is a mutating method, because reading a part of a member in the table would copy the member with each commit.
 extension LinkState.Member {
   /// Takes the next commit, if there is one.
-  fileprivate mutating func takeCommit(
-    _ nextOperation: Operation,
-    _ vitals: Vitals
-  ) -> (command: RedisRequest.Command, operation: Operation, bytes: Int)? {
+  fileprivate mutating func takeCommit(_ nextOperation: Operation, _ vitals: Vitals) -> Replica.Sending? {
     guard let next = replica.takeCommit(vitals: vitals, nextOperation: { nextOperation }) else { return nil }
     // An adoption does not write the value.
     if case .commit(let commit) = next.command, commit.isAdoption { return next }

@@ -42,7 +42,7 @@ package struct LinkState: Sendable {
     case read([(id: ReplicaID, number: UInt64)], bytes: Int, Vitals)
     case summarizeOnce(OnceRead)
     case readOnce(WaiterID, bytes: Int)
-    case commit(ReplicaID, Operation, bytes: Int)
+    case commit(ReplicaID, Operation, bytes: Int, sentAt: Instant)
   }
 
   struct Member {
@@ -51,7 +51,7 @@ package struct LinkState: Sendable {
     /// The share's attachment, as effects carry it.
     let attachment: AttachmentReference
     /// The box, as long as it has an unacknowledged change.
-    var unsettled: Kept?
+    fileprivate var unsettled: Kept?
     /// `nil` unless both connections are open.
     var online: OnlineMember?
     /// Whether its last encoding took so little time that a caller may encode it.
@@ -62,6 +62,8 @@ package struct LinkState: Sendable {
     var isReadAlone = false
     /// Whether code of the program keeps it from being shown.
     var isKeptBack = false
+    /// The newest change of another service that a message has announced, until the box shows it.
+    fileprivate var announced: Revision?
 
     /// The name of the value, unless it lacks a change that was discarded without anybody's knowledge.
     fileprivate var nameIfWhole: String? { replica.reports.discarded == nil ? replica.name : nil }
@@ -103,6 +105,7 @@ package struct LinkState: Sendable {
 
   var waiters = WaitList()
   var givenUp = GivenUpChanges()
+  var measurements = Measurements()
 
   private(set) var effects: [Effect] = []
   private var reported: Set<OnceReport> = []
@@ -125,6 +128,19 @@ package struct LinkState: Sendable {
 
   /// Whether there are effects to perform.
   var hasEffects: Bool { !effects.isEmpty }
+
+  /// Adds an effect for the measurements if there are any. Only the thread asks, so that no caller runs a metrics handler.
+  mutating func takeMeasurements() {
+    if measurements.isDue { emit(.measured(measurements.take(isStale: isStale))) }
+  }
+
+  /// Whether values may be stale, because there is no connection.
+  private var isStale: Bool {
+    switch session.phase {
+    case .idle, .connected: false
+    case .connecting, .backingOff, .stopped: true
+    }
+  }
 
   /// How many replicas have a local change that is not acknowledged.
   package var pendingChanges: Int { members.elements.reduce(0) { $0 + ($1.replica.hasPendingChange ? 1 : 0) } }
@@ -207,7 +223,10 @@ package struct LinkState: Sendable {
     endEncoding(of: id)
     guard let member = members.remove(id) else { return }
     // A share that is gone keeps its box while the last change is settled elsewhere.
-    if let unsettled = member.unsettled { emit(.settled(id, unsettled)) }
+    if let unsettled = member.unsettled {
+      emit(.settled(id, unsettled))
+      measurements.settled()
+    }
     if member.replica.mayTakeEffectYet { hasUndecided = true }
     memories.forget(member.replica.evidence.memory) { members[$0] != nil }
     if member.replica.policy.detectsForeignEdits { detecting -= 1 }
@@ -225,7 +244,7 @@ package struct LinkState: Sendable {
 
   /// A local mutation was made since the last snapshot. Its box is kept until the server has acknowledged the mutation.
   package mutating func changed(_ id: ReplicaID, keeping box: Kept? = nil) {
-    members[id]?.unsettled = box
+    keep(box, of: id)
     if session.phase == .stopped {
       tell(id, .saveError(.stopped))
       settle(id)
@@ -242,6 +261,12 @@ package struct LinkState: Sendable {
     outcome: Replica.DeliveryOutcome
   ) {
     members[id]?.isKeptBack = false
+    switch outcome {
+    case .shown:
+      if let announced = members[id]?.takeAnnounced(upTo: delivery.state.revision) { measurements.delivered(announced) }
+    case .unreadable where delivery.state.content.document != nil: measurements.failedToDecode()
+    case .superseded, .outdated, .unreadable: break
+    }
     apply(members[id]?.replica.delivered(delivery, outcome: outcome), to: id)
     // Where changes arrive faster than they can be shown, each state is followed by another.
     if members[id]?.replica.isRead ?? false { caughtUp(id) }
@@ -315,6 +340,7 @@ package struct LinkState: Sendable {
     // Connections that are open, but not live, are no news to an operator.
     if session.phase != .connected || isLive { emit(.sessionChanged(session)) }
     emit(.statusChanged(session, isLive: isLive, number: nextNumber()))
+    measurements.touch()
   }
 
   mutating func tell(_ id: ReplicaID, _ change: Replica.StatusChange) {
@@ -322,8 +348,22 @@ package struct LinkState: Sendable {
     emit(.status(id, change, attachment, number: nextNumber()))
   }
 
+  /// Keeps the box of a replica until its change is acknowledged or given up.
+  mutating func keep(_ box: Kept?, of id: ReplicaID) {
+    guard members[id]?.keep(box) ?? false else { return }
+    measurements.becamePending()
+    guard session.phase != .connected else { return }
+    // No reply will wake the thread.
+    measurements.notePending()
+    if measurements.isDue { wake(.writer) }
+  }
+
   /// Lets go of the box of a replica.
-  mutating func settle(_ id: ReplicaID) { emit(.settled(id, members[id]?.unsettled.take())) }
+  mutating func settle(_ id: ReplicaID) {
+    let kept = members[id]?.unsettled.take()
+    if kept != nil { measurements.settled() }
+    emit(.settled(id, kept))
+  }
 
   /// Resumes those waiters that are still waiting.
   ///
@@ -341,5 +381,22 @@ package struct LinkState: Sendable {
   private mutating func nextNumber() -> UInt64 {
     lastNumber += 1
     return lastNumber
+  }
+}
+
+extension LinkState.Member {
+  /// Keeps the box, and returns whether none was kept before.
+  fileprivate mutating func keep(_ box: Kept?) -> Bool {
+    defer { unsettled = box }
+    return unsettled == nil && box != nil
+  }
+
+  /// A message has announced a change of another service.
+  mutating func note(announced revision: Revision) { announced = revision }
+
+  /// The change that was announced, if the box shows it or a newer one.
+  fileprivate mutating func takeAnnounced(upTo shown: Revision) -> Revision? {
+    guard let revision = announced, revision <= shown else { return nil }
+    return announced.take()
   }
 }

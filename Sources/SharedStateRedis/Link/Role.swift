@@ -70,6 +70,7 @@ package struct Role<Connection> {
   package mutating func next(after report: Report, in link: inout LinkState, now: Instant) -> Step {
     note(report, in: &link, now: now)
     while true {
+      link.takeMeasurements()
       if isPerforming || link.hasEffects { return perform(link.takeEffects()) }
       if let until = waitUntil.take(), let connection {
         defer { requests = [] }
@@ -129,6 +130,7 @@ package struct Role<Connection> {
     case .shown(let id, let delivery, let outcome): link.delivered(delivery, to: id, outcome: outcome)
     case .locked(let id): link.locked(id)
     case .keptBack(let id): link.keptBack(id)
+    case .published: link.measurements.published()
     case .encoded(let id, let encoded, let isQuick):
       // The request is registered with the connection that is open now.
       if let request = link.encoded(id, encoded, isQuick: isQuick, now: now) { requests.append(request) }

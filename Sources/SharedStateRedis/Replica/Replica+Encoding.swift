@@ -162,6 +162,7 @@ extension Replica {
         condition: encoding.isReplacement ? .replacing(revision) : .revision(revision),
         expectation: Job.Expectation(encoding),
         isReflected: documents.isReflected,
+        isMerge: encoding.isMerged && revision != shown.baseRevision,
         waiters: waiters
       )
       outgoing = .commit(job)

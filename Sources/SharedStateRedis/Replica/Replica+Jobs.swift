@@ -40,8 +40,12 @@ extension Replica {
     var lineages: [Lineage.Draft] = []
     /// Whether the box shows the sent document.
     var isReflected = false
+    /// Whether its document merges a local change with changes of other services.
+    var isMerge = false
     /// Whether it was sent on the present connection.
     var isSent = false
+    /// Whether it was ever sent.
+    fileprivate(set) var wasSent = false
     /// Whether it was sent on an earlier connection, so that it may have taken effect.
     var isInterrupted = false
     /// The run ID of the server that it was sent to first.
@@ -127,31 +131,49 @@ extension Replica {
     }
   }
 
+  /// A commit that is about to be sent.
+  struct Sending: Sendable {
+    let command: RedisRequest.Command
+    /// The operation that its answer concerns.
+    let operation: Operation
+    /// The size of its documents.
+    let bytes: Int
+    /// Whether it was sent before, unchanged.
+    let isRetry: Bool
+    /// Whether its document merges a local change with changes of other services.
+    let isMerge: Bool
+
+    init(_ job: Job, _ command: RedisRequest.Command, bytes: Int, isRetry: Bool) {
+      (self.command, self.bytes, self.isRetry) = (command, bytes, isRetry)
+      (operation, isMerge) = (job.operation, job.isMerge)
+    }
+  }
+
   /// Takes the commit to send, a new one or one sent before; `nil` if there is none, it has been sent, or it has to
   /// wait.
   ///
   /// - Parameter vitals: The server's vitals as reported last.
-  /// - Returns: The command, the operation that its answer concerns, and the size of its documents in bytes.
-  mutating func takeCommit(
-    vitals: Vitals,
-    nextOperation: () -> Operation
-  ) -> (command: RedisRequest.Command, operation: Operation, bytes: Int)? {
+  mutating func takeCommit(vitals: Vitals, nextOperation: () -> Operation) -> Sending? {
     guard mayBeginCommit, shown.showing == nil else { return nil }
     if let repair = online?.mending.repair, isPointless(repair) { online?.mending.drop() }
     if let job = inFlight, job.isAbandoned || isPointless(job) { giveUp(job) }
     if inFlight == nil { beginJob(nextOperation) }
     guard var job = inFlight, !job.isSent else { return nil }
     guard maySend(job) else { return nil }
-    (job.isSent, job.question, job.evidence) = (true, questions.askCommit(), evidence.changes)
+    let isRetry = job.wasSent
+    (job.isSent, job.wasSent) = (true, true)
+    (job.question, job.evidence) = (questions.askCommit(), evidence.changes)
     if !job.isInterrupted {
       (job.floor, job.runID, job.sighting) = (evidence.floor, online?.circumstances.runID, vitals)
     }
     if !job.isInterrupted { job.lineages = [] }
     if mustDraft(job, in: vitals.era) { draft(&job, in: vitals.era) }
     outgoing = .commit(job)
-    if let restore = restore(for: job) { return (.restore(restore), job.operation, restore.content.size) }
+    if let restore = restore(for: job) {
+      return Sending(job, .restore(restore), bytes: restore.content.size, isRetry: isRetry)
+    }
     let commit = commit(for: job)
-    return (.commit(commit), job.operation, job.content.size + (commit.basis?.count ?? 0))
+    return Sending(job, .commit(commit), bytes: job.content.size + (commit.basis?.count ?? 0), isRetry: isRetry)
   }
 
   private func isPointless(_ job: Job) -> Bool {

@@ -10,6 +10,8 @@ struct Todo: Sendable {
   var dropped: [Job] = []
   /// The encoding of a commit that the caller sends itself.
   var direct: Job?
+  /// Whether it is time to look after the metrics.
+  var measures = false
 }
 
 extension Link {
@@ -44,6 +46,9 @@ extension Link {
     case .trackingRefused(let error): watch.trackingRefused(error)
     case .trackingFutile: watch.trackingFutile()
     case .vitalsRefused: watch.vitalsRefused()
+    case .measured(let report):
+      watch.metrics.publish(report)
+      return .published
     case .malformedMessage(let channel): watch.ignoredMessage(on: channel)
     case .unprovenMessage(let channel): watch.unprovenMessage(on: channel)
     }

@@ -274,7 +274,20 @@ extension Link {
     if todo.wakesWriter { note(wakeOf: .writer) }
     if todo.wakesSubscriber { note(wakeOf: .subscriber) }
     if needsWatch { JobWatch.shared.add(self) }
+    if todo.measures { measure() }
     return step
+  }
+
+  /// Looks, once a second at most, whether the program has set a metrics factory by now, and whether bytes have to be
+  /// published that nothing else was counted with, such as those of a PING.
+  private func measure() {
+    guard watch.metrics.hasBackEnd else { return }
+    let isDue = guarded.withLock { guarded in
+      if !guarded.state.measurements.isWanted { guarded.state.measurements.begin() }
+      if !watch.metrics.traffic.isEmpty { guarded.state.measurements.touch() }
+      return guarded.state.measurements.isDue
+    }
+    if isDue { note(wakeOf: .writer) }
   }
 
   /// The next job of a thread that has lost its roles.
@@ -302,7 +315,9 @@ extension Link {
   ) -> Step {
     var report = report
     while true {
-      let step = guarded.roles[purpose].next(after: report, in: &guarded.state, now: .now)
+      let now = Instant.now
+      todo.measures = guarded.isTimeToMeasure(at: now) || todo.measures
+      let step = guarded.roles[purpose].next(after: report, in: &guarded.state, now: now)
       guard case .perform(let effects) = step else { return step }
       add(effects, of: guarded.state, to: &todo)
       guarded.setAside(&todo)
@@ -378,6 +393,13 @@ extension Link.Guarded {
   fileprivate mutating func endThread() -> Bool {
     guard !roles[.writer].isTaken, !roles[.subscriber].isTaken, !hasPostponed else { return false }
     hasThread = false
+    return true
+  }
+
+  /// Whether it is time to look after the metrics, at most once a second.
+  fileprivate mutating func isTimeToMeasure(at now: Instant) -> Bool {
+    guard measureAt <= now else { return false }
+    measureAt = now + .seconds(1)
     return true
   }
 

@@ -26,6 +26,8 @@ package final class Link: Sendable {
     var watched: (batches: UInt64, idleTicks: Int)?
     /// Since when a job has kept the roles because no other thread could be started, and whether the values say so.
     var heldUp: (since: Instant, isTold: Bool)?
+    /// When to look after the metrics next.
+    var measureAt = Instant.past
   }
 
   let guarded: Mutex<Guarded>
@@ -70,7 +72,9 @@ package final class Link: Sendable {
     let schedule = connector is any ScheduledConnector ? Schedules.current : nil
     self.schedule = schedule
     waker = Waker(on: schedule)
-    guarded = Mutex(Guarded(state: LinkState(configuration: configuration, seed: Schedules.randomNumber())))
+    var state = LinkState(configuration: configuration, seed: Schedules.randomNumber())
+    if watch.metrics.hasBackEnd { state.measurements.begin() }
+    guarded = Mutex(Guarded(state: state))
     connector.whenMoved { [weak self] in self?.moved() }
   }
 

@@ -1,6 +1,5 @@
 import Foundation
 package import Logging
-package import Metrics
 package import SharedStateDependencies
 import Synchronization
 
@@ -12,7 +11,7 @@ package final class LinkWatch: Sendable {
   private let isInProcess: Bool
   /// Identifies the connections where a program has several stores, or a server several services.
   private let connection: Logger.Metadata
-  private let metrics: (any MetricsFactory)?
+  let metrics: StoreMetrics
   private let budget = Mutex(LogBudget())
   /// The outage that was logged; `nil`: there is none.
   private let outage = Mutex<Outage?>(nil)
@@ -28,13 +27,13 @@ package final class LinkWatch: Sendable {
   /// - Parameters:
   ///   - server: The address of the server; `nil`: it is in this process, or its address is not usable.
   ///   - label: The name of this service on the server.
-  ///   - metrics: Makes the counters; `nil`: the program's own factory, once it has set one.
+  ///   - metrics: Counts the events, all of them.
   package init(
     logger: Logger,
     server: RedisLocation?,
     isInProcess: Bool,
     label: String,
-    metrics: (any MetricsFactory)? = nil
+    metrics: StoreMetrics
   ) {
     self.logger = logger
     self.isInProcess = isInProcess
@@ -272,9 +271,7 @@ package final class LinkWatch: Sendable {
     )
   }
 
-  private func count(_ name: String) {
-    Counter(label: "shared_state_\(name)", dimensions: [], factory: metrics ?? MetricsSystem.factory).increment()
-  }
+  private func count(_ name: String) { metrics.count(name) }
 }
 
 /// Limits how many values a link names in the log: a server that loses a hundred thousand values must not cause as many

@@ -26,6 +26,12 @@ package struct Meta: Hashable, Sendable {
   /// Whether it describes a foreign edit.
   var isForeign: Bool { writer.hasPrefix(Self.foreignMark) }
 
+  /// Whether a writer has made this version, or has adopted it.
+  func isMade(by writer: String) -> Bool {
+    self.writer == writer
+      || isForeign && self.writer.utf8.dropFirst(Self.foreignMark.utf8.count).elementsEqual(writer.utf8)
+  }
+
   /// - Parameter lineage: `nil` if the writer knows no lines.
   package init(
     revision: Revision,

@@ -1,18 +1,32 @@
+import Foundation
 import Logging
+import Metrics
 import MetricsTestKit
 import SharedState
 import SharedStateDependencies
 import SharedStateRedis
 import SharedStateRedisTesting
+import SharedStateTesting
+import Synchronization
 import Testing
 
-/// The metrics that the article RunningIt documents.
+/// The metrics that the article Watching documents.
 @Suite("Metrics", .timeLimit(.minutes(5)), .endsStores)
 struct MetricsTests {
   private let backend = FakeBackend()
   private let metrics = TestMetrics()
 
   private func count(_ name: String) -> Int64 { metrics.counterTotal(label: "shared_state_\(name)") }
+
+  /// The value that a gauge of the only store has; `nil`: it was never set.
+  private func gauge(_ name: String) -> Double? { metrics.recorders(label: "shared_state_\(name)").first?.lastValue }
+
+  /// The times of a store, in seconds.
+  private func times(_ name: String, of label: String = "service") -> [Double] {
+    metrics.timers(label: "shared_state_\(name)", dimensions: [("label", label)]).flatMap(\.values).map {
+      Double($0) / 1e9
+    }
+  }
 
   @Test("connections that break are counted")
   func disconnections() async throws {
@@ -85,6 +99,8 @@ struct MetricsTests {
     try await $count.becomes(7)
     try await eventually("the adoption is counted") { self.count("adopted") == 1 }
     #expect(self.count("lost_history") == 0)
+    // It was adopted here.
+    #expect(times("replay_seconds").isEmpty)
   }
 
   @Test("messages that are lost or malformed are counted")
@@ -106,4 +122,278 @@ struct MetricsTests {
     backend.publish("hello", on: "changes:{count}")
     try await eventually("the malformed message is counted") { self.count("malformed_messages") == 1 }
   }
+
+  // MARK: Commits
+
+  private struct Limits: Codable, Equatable, Sendable {
+    var items = 10
+    var users = 10
+  }
+
+  @Test("commits are counted and timed, and nothing is pending afterwards")
+  func commits() async throws {
+    let store = try backend.store(metrics: metrics)
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    for number in 1...3 {
+      $count.withLock { $0 = number }
+      // Unlike 'save()', it commits nothing that was committed already.
+      try await store.flush(within: patience)
+    }
+    try await $count.updateAtomically { $0 += 1 }
+    try await $count.reset()
+    try await eventually("five commits are counted") { self.count("commits") == 5 }
+    let times = times("commit_seconds")
+    #expect(times.count == 5)
+    #expect(times.allSatisfy { $0 > 0 && $0 < 60 })
+    try await eventually("nothing is pending") { self.gauge("pending_values") == 0 }
+    for name in ["conflicts", "merges", "retries", "decode_failures"] { #expect(self.count(name) == 0, "\(name)") }
+  }
+
+  @Test("a commit on an outdated base is counted as a conflict, and what it becomes as a merge")
+  func conflicts() async throws {
+    let store = try backend.store(metrics: metrics)
+    // Nothing tells this store of the other's change.
+    @Shared(.redis("limits", store: store, options: .init(detectsForeignEdits: false))) var limits = Limits()
+    try await $limits.save()
+    let other = try backend.store("other")
+    @Shared(.redis("limits", store: other)) var others = Limits()
+    try await $others.load()
+    backend.redis.dropMessages()
+    try await $others.updateAtomically { $0.users = 11 }
+    $limits.withLock { $0.items = 12 }
+    try await store.flush(within: patience)
+    try await $limits.becomes(Limits(items: 12, users: 11))
+    try await eventually("the merge is counted") { self.count("merges") == 1 }
+    #expect(count("conflicts") == 1)
+    #expect(count("commits") == 2)
+    #expect(count("retries") == 0)
+  }
+
+  @Test("a commit that is sent once more after its connection broke is counted as a retry, and once as a commit")
+  func retries() async throws {
+    let store = try backend.store(metrics: metrics)
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.save()
+    backend.redis.cutBeforeNextCommit()
+    $count.withLock { $0 = 1 }
+    try await store.flush(within: patience)
+    try await eventually("both commits are counted") { self.count("commits") == 2 }
+    #expect(self.count("retries") == 1)
+    #expect(times("commit_seconds").count == 2)
+  }
+
+  @Test("documents that cannot be decoded are counted each time", .dependency(\.reportsUnreadErrors, false))
+  func decodeFailures() async throws {
+    let store = try backend.store(metrics: metrics)
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.save()
+    for (number, text) in ["\"one\"", "\"two\""].enumerated() {
+      backend.set("count", text)
+      try await eventually("the failure is counted") {
+        self.count("decode_failures") > number && self.count("undecodable") > number
+      }
+    }
+  }
+
+  // MARK: Gauges
+
+  @Test("the gauges tell that the server is away, how many values wait for it, and that it is back")
+  func outage() async throws {
+    let store = try backend.store(metrics: metrics)
+    let shares = (0..<3).map { Shared(wrappedValue: 0, .redis("value:\($0)", store: store)) }
+    for share in shares { try await share.save() }
+    try await eventually("all is well") { self.gauge("stale") == 0 && self.gauge("pending_values") == 0 }
+    backend.goDown()
+    backend.redis.cutConnections()
+    try await store.isDown()
+    for share in shares[..<2] { for number in 1...5 { share.withLock { $0 = number } } }
+    try await eventually("two values wait") { self.gauge("stale") == 1 && self.gauge("pending_values") == 2 }
+    backend.comeBack()
+    try await eventually("all is well again") { self.gauge("stale") == 0 && self.gauge("pending_values") == 0 }
+    _ = consume shares
+  }
+
+  @Test("a change that waits is counted until the store is shut down, which is stale from then on")
+  func shutdown() async throws {
+    let store = try backend.store(metrics: metrics)
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.save()
+    backend.goDown()
+    backend.redis.cutConnections()
+    try await store.isDown()
+    $count.withLock { $0 = 1 }
+    try await eventually("the value waits") { self.gauge("pending_values") == 1 }
+    await store.shutdown(within: .zero)
+    try await eventually("nothing waits any more") { self.gauge("pending_values") == 0 }
+    #expect(gauge("stale") == 1)
+  }
+
+  // MARK: What other services do
+
+  @Test("the changes of other services are timed until they are shown, but not those that are loaded, or made here")
+  func replays() async throws {
+    let writer = try backend.store("writer", metrics: metrics)
+    @Shared(.redis("count", store: writer)) var count = 1
+    try await $count.save()
+    let reader = try backend.store("reader", metrics: metrics)
+    @Shared(.redis("count", store: reader)) var shown = 0
+    try await $shown.load()
+    #expect(shown == 1)
+    for number in 2...4 {
+      try await $count.updateAtomically { $0 = number }
+      try await $shown.becomes(number)
+    }
+    try await eventually("three changes are timed") { self.times("replay_seconds", of: "reader").count == 3 }
+    #expect(times("replay_seconds", of: "reader").allSatisfy { $0 >= 0 && $0 < 60 })
+    #expect(times("replay_seconds", of: "writer").isEmpty)
+  }
+
+  @Test("the clocks' difference is a part of that time, which is never negative")
+  func clocks() async throws {
+    let writer = try backend.store("writer")
+    @Shared(.redis("count", store: writer)) var count = 1
+    try await $count.save()
+    let reader = try backend.store("reader", metrics: metrics)
+    @Shared(.redis("count", store: reader)) var shown = 0
+    try await $shown.load()
+    backend.redis.advanceClock(by: .seconds(3_600))
+    try await $count.updateAtomically { $0 = 2 }
+    try await eventually("the change is timed") { !self.times("replay_seconds", of: "reader").isEmpty }
+    #expect(times("replay_seconds", of: "reader") == [0])
+  }
+
+  // MARK: The network
+
+  @Test("the bytes of commands and replies are counted")
+  func bytes() async throws {
+    let server = try PrivateRedisServer()
+    func store(_ label: String) throws -> RedisStore {
+      var configuration = try RedisConfiguration(url: server.url)
+      configuration.label = label
+      return RedisStore(configuration, logger: quiet, metrics: metrics).endingWithTest
+    }
+    @Sendable func bytes(_ direction: String, of label: String) -> Int64 {
+      metrics.counters(label: "shared_state_bytes_\(direction)", dimensions: [("label", label)]).map(\.totalValue)
+        .reduce(0, +)
+    }
+    @Shared(.redis("text", store: try store("writer"))) var text = ""
+    try await $text.load()
+    // Larger than what is announced, so that the reader asks for it.
+    $text.withLock { $0 = String(repeating: "x", count: 200_000) }
+    try await $text.save()
+    @Shared(.redis("text", store: try store("reader"))) var copy = ""
+    try await $copy.load()
+    #expect(copy.count == 200_000)
+    try await eventually("the document is counted on its way") {
+      bytes("sent", of: "writer") > 200_000 && bytes("received", of: "reader") > 200_000
+    }
+    #expect(bytes("sent", of: "reader") < 100_000)
+  }
+
+  // MARK: Factories
+
+  @Test("the metrics of two stores are apart, by label and by namespace")
+  func dimensions() async throws {
+    func store(_ label: String, namespace: String) throws -> RedisStore {
+      var configuration = RedisConfiguration.inProcess
+      (configuration.label, configuration.namespace) = (label, namespace)
+      return RedisStore.inProcess(backend.redis, configuration: configuration, logger: quiet, metrics: metrics)
+        .endingWithTest
+    }
+    @Sendable func commits(_ label: String, _ namespace: String) -> Int64? {
+      let dimensions = [("label", label), ("namespace", namespace)]
+      return try? metrics.expectCounter("shared_state_commits", dimensions).totalValue
+    }
+    let stores = [
+      try store("a", namespace: ""), try store("a", namespace: "shop:"), try store("b", namespace: "shop:"),
+    ]
+    for (store, changes) in zip(stores, 1...) {
+      @Shared(.redis("count", store: store)) var count = 0
+      try await $count.load()
+      for _ in 0..<changes { try await $count.updateAtomically { $0 += 1 } }
+    }
+    try await eventually("each has its own commits") {
+      commits("a", "") == 1 && commits("a", "shop:") == 2 && commits("b", "shop:") == 3
+    }
+  }
+
+  @Test("no label and no dimension holds the name of a value", .dependency(\.reportsUnreadErrors, false))
+  func names() async throws {
+    let store = try backend.store(metrics: metrics)
+    @Shared(.redis("marked", store: store)) var number = 0.5
+    try await $number.save()
+    backend.set("marked", "7")
+    try await eventually("the edit is counted") { self.count("adopted") == 1 }
+    backend.set("marked", "\"text\"")
+    try await eventually("the failure is counted") { self.count("undecodable") == 1 }
+    backend.set("marked", "8")
+    try await $number.becomes(8)
+    $number.withLock { $0 = .infinity }
+    try await eventually("the change that was given up is counted") { self.count("given_up") == 1 }
+    backend.redis.loseData()
+    try await eventually("the loss is counted") { self.count("lost_history") == 1 }
+    // Shows every label, dimension and value.
+    #expect("\(metrics)".contains("shared_state_adopted"))
+    #expect(!"\(metrics)".contains("marked"))
+  }
+
+  @Test("a metrics factory that the program sets after it has made its store is found")
+  func lateFactory() async {
+    await #expect(processExitsWith: .success) {
+      Watchdog.start(endingWith: 1)
+      var configuration = RedisConfiguration.inProcess
+      configuration.keepAliveInterval = .milliseconds(100)
+      let store = RedisStore.inProcess(configuration: configuration, logger: quiet)
+      let share = Shared(wrappedValue: 0, .redis("count", store: store))
+      try await share.save()
+      let metrics = TestMetrics()
+      MetricsSystem.bootstrap(metrics)
+      // The program does nothing. The store looks when it sends its next PING.
+      try await eventually("the commit from before is counted, too") {
+        metrics.counterTotal(label: "shared_state_commits") == 1
+      }
+      _ = consume share
+    }
+  }
+
+  @Test("a metrics handler that blocks holds up no change, and what happens meanwhile is counted later")
+  func blockingHandler() async throws {
+    let blocking = GatedMetrics()
+    defer { blocking.gate.open() }
+    let store = try backend.store(metrics: blocking)
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    try await blocking.gate.isReached()
+    for _ in 1...20 { try await $count.updateAtomically { $0 += 1 } }
+    #expect(backend.get("count") == "20")
+    blocking.gate.open()
+    try await eventually("all commits are counted") {
+      blocking.metrics.counterTotal(label: "shared_state_commits") == 20
+    }
+    #expect(blocking.metrics.recorders(label: "shared_state_pending_values").first?.lastValue == 0)
+  }
+}
+
+/// Metrics whose gauges cannot be made until a gate is opened.
+private final class GatedMetrics: MetricsFactory {
+  let gate = Gate()
+  let metrics = TestMetrics()
+
+  func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+    metrics.makeCounter(label: label, dimensions: dimensions)
+  }
+
+  func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+    gate.pass()
+    return metrics.makeRecorder(label: label, dimensions: dimensions, aggregate: aggregate)
+  }
+
+  func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+    metrics.makeTimer(label: label, dimensions: dimensions)
+  }
+
+  func destroyCounter(_ handler: any CounterHandler) {}
+  func destroyRecorder(_ handler: any RecorderHandler) {}
+  func destroyTimer(_ handler: any TimerHandler) {}
 }

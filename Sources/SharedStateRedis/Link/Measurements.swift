@@ -1,0 +1,118 @@
+/// What a link counts for its operators, until the shell publishes it.
+///
+/// Most of that is adding to numbers, which is done whether or not anybody wants to know. What takes memory is left out
+/// until somebody does. At most one report is on its way, so a slow metrics handler delays the next one, and a gauge
+/// never goes back to an older value.
+package struct Measurements: Sendable {
+  /// Everything that is published at once.
+  package struct Report: Sendable {
+    /// Commits that took effect, and commits that found another version than the one they were based on.
+    var commits = 0
+    var conflicts = 0
+    /// Local changes that were merged with changes of other services, to be committed.
+    var merges = 0
+    /// Commits that were sent once more, unchanged.
+    var retries = 0
+    /// Stored documents that the type of the value could not be decoded from.
+    var decodeFailures = 0
+    /// How long the server took for each commit that took effect.
+    var commitTimes: [Duration] = []
+    /// The changes of other services that boxes show since.
+    var delivered: [Revision] = []
+    /// How many values have a change that is not acknowledged.
+    var pendingValues = 0
+    /// Whether values may be stale, because there is no connection.
+    var isStale = true
+  }
+
+  /// How many times, and how many deliveries, one report has at most. Further ones are left out.
+  static let maximumTimes = 1_000
+
+  /// Whether somebody wants to know.
+  private(set) var isWanted = false
+  private var report = Report()
+  /// Whether something has happened that is not in a report yet.
+  private var hasNews = false
+  /// The number of pending values in the last report.
+  private var publishedPending = 0
+  /// Whether a report is on its way.
+  private var isPublishing = false
+
+  /// Whether there is a report to be taken.
+  var isDue: Bool { isWanted && hasNews && !isPublishing }
+
+  /// Somebody wants to know from now on, and the gauges first of all.
+  mutating func begin() {
+    (isWanted, hasNews) = (true, true)
+  }
+
+  /// Takes what has happened since the last report. The next one waits for ``published()``.
+  mutating func take(isStale: Bool) -> Report {
+    report.isStale = isStale
+    (hasNews, isPublishing, publishedPending) = (false, true, report.pendingValues)
+    defer { report = Report(pendingValues: report.pendingValues) }
+    return report
+  }
+
+  /// The last report was published.
+  mutating func published() {
+    isPublishing = false
+  }
+
+  /// Something has happened that is counted elsewhere, such as a new phase of the session.
+  mutating func touch() {
+    hasNews = true
+  }
+
+  // MARK: Pending values
+
+  /// A value has a change that is not acknowledged. A change that the server acknowledges soon is not worth a report.
+  mutating func becamePending() {
+    report.pendingValues += 1
+  }
+
+  /// A value has no such change any more.
+  mutating func settled() {
+    report.pendingValues -= 1
+  }
+
+  /// The server has had its chance to acknowledge what is pending.
+  mutating func notePending() {
+    if report.pendingValues != publishedPending { hasNews = true }
+  }
+
+  // MARK: Counters and timers
+
+  /// A commit took effect.
+  mutating func committed(after time: Duration) {
+    report.commits += 1
+    hasNews = true
+    if isWanted, report.commitTimes.count < Self.maximumTimes { report.commitTimes.append(time) }
+  }
+
+  mutating func conflicted() {
+    report.conflicts += 1
+    hasNews = true
+  }
+
+  mutating func merged() {
+    report.merges += 1
+    hasNews = true
+  }
+
+  mutating func retried() {
+    report.retries += 1
+    hasNews = true
+  }
+
+  mutating func failedToDecode() {
+    report.decodeFailures += 1
+    hasNews = true
+  }
+
+  /// A box shows a change of another service.
+  mutating func delivered(_ revision: Revision) {
+    hasNews = true
+    if isWanted, report.delivered.count < Self.maximumTimes { report.delivered.append(revision) }
+  }
+}
