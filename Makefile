@@ -2,7 +2,7 @@
 
 .PHONY: demo demo-workflow test check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
 .PHONY: check-format check-samples check-time-limits check-macros check-compose check-build check-features check-docs
-.PHONY: check-core check-plain check-threads check-commits check-mutations check-api
+.PHONY: check-core check-plain check-tracing check-threads check-commits check-mutations check-api
 .PHONY: check-consumers check-server check-examples
 
 # Three services share one config. Without redis-server the demo runs on the fake, so a failed installation does not
@@ -43,7 +43,8 @@ demo-workflow:
 
 # Checks beyond the tests: formatting, documentation, no warnings, no data races.
 check: check-format check-commits check-samples check-time-limits check-mutations check-macros check-compose check-build \
-	check-features check-docs check-api check-core check-plain check-consumers check-examples check-threads
+	check-features check-docs check-api check-core check-plain check-tracing check-consumers \
+	check-examples check-threads
 
 # Looks for inputs that break the parsers of documents, messages, replies and URLs, for FUZZ_SECONDS in total.
 fuzz:
@@ -88,8 +89,8 @@ docs:
 	scripts/build-docs "$$(swift build --show-bin-path)" .build/docs
 
 clean:
-	rm -rf .build .build-api .build-check .build-consumers .build-core .build-deployment .build-examples .build-mutations .build-plain .build-soak \
-		.build-tutorial Benchmarks/.build Examples/.build Fuzz/.build
+	rm -rf .build .build-api .build-check .build-consumers .build-core .build-deployment .build-examples .build-mutations \
+		.build-plain .build-soak .build-tracing .build-tutorial Benchmarks/.build Examples/.build Fuzz/.build
 
 SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks/Package.swift \
 	Benchmarks/Sources/bench Examples/Package.swift Examples/Bot Examples/LineServer Examples/OrderWorkflow \
@@ -146,6 +147,11 @@ check-core:
 check-plain:
 	@scripts/require hiredis redis-server
 	scripts/check-plain
+
+# With the package trait 'Tracing', operations have spans.
+check-tracing:
+	@scripts/require hiredis openssl redis-server
+	scripts/check-tracing
 
 # Packages that depend on this one. One of them is built with optimisation, and with it code that no test builds.
 check-consumers:

@@ -21,6 +21,7 @@ let package = Package(
   traits: [
     .default(enabledTraits: ["TLS"]),
     .trait(name: "TLS", description: "Connections with TLS (`rediss`), for which a service needs OpenSSL."),
+    .trait(name: "Tracing", description: "Spans of swift-distributed-tracing around everything that waits for Redis."),
   ],
   dependencies: [
     .package(url: "https://github.com/pointfreeco/xctest-dynamic-overlay", from: "1.13.1"),
@@ -31,6 +32,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
     // Only SharedStateServiceLifecycle links it.
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+    // Only for the trait 'Tracing'.
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.2.0"),
     // Starts the programs that the demo and the tests run. No library uses it.
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
   ],
@@ -78,6 +81,7 @@ let package = Package(
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
       ]
     ),
     .target(

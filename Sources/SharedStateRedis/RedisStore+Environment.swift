@@ -6,8 +6,8 @@ import Synchronization
 
 extension RedisStore {
   /// The store of `.redis` keys that name none. In a program that is the store of
-  /// ``fromEnvironment(requireServer:logger:environment:)``. Set another one at launch, before the first key uses the
-  /// default; afterwards the setter only reports an issue, and the store in use stays. In a test it is a fresh fake of
+  /// ``fromEnvironment(requireServer:logger:metrics:environment:)``. Set another one at launch, before the first key uses
+  /// the default; afterwards the setter only reports an issue, and the store in use stays. In a test it is a fresh fake of
   /// that test.
   public static var `default`: RedisStore {
     get { DependencyValues.current.defaultRedisStore }

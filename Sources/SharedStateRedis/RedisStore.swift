@@ -45,7 +45,9 @@ public final class RedisStore: Sendable {
   /// How long the store delivers pending changes when it ends as a service.
   package let shutdownTimeout: Duration
   private let namespace: String
-  private let database: Int
+  let database: Int
+  /// Where the server is; `nil`: in this process, or its address is not usable.
+  let endpoint: RedisEndpoint?
   private let statusBoard: StatusBoard
   private let logger: Logger
   /// The error of a namespace that is not usable, which makes every name unusable.
@@ -123,6 +125,7 @@ public final class RedisStore: Sendable {
     self.logger = logger
     namespace = configuration.namespace
     database = configuration.database
+    endpoint = hasAddress && !isInProcess ? configuration.location.endpoint : nil
     do throws(RedisSharedStateError) {
       try RedisName.validate(namespace: configuration.namespace)
       namespaceError = nil

@@ -47,6 +47,7 @@ extension LinkState.Effect {
     case locked(LinkState.ReplicaID)
     /// A closure of the program holds the lock of the value that was to be shown.
     case keptBack(LinkState.ReplicaID)
+    /// A report of measurements was published, so the next one may follow.
     case published
   }
 

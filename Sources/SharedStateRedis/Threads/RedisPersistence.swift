@@ -85,34 +85,40 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   }
 
   func load(within timeout: Duration?) async throws {
-    let id = try state.withLock { $0.membership }.get()
-    try await wait { completion in key.store.link.load(id, within: timeout, completion: completion) }
+    try await traced("load") {
+      let id = try state.withLock { $0.membership }.get()
+      try await wait { completion in key.store.link.load(id, within: timeout, completion: completion) }
+    }
   }
 
   func save(replacingUnreadable: Bool, within timeout: Duration?) async throws {
-    let (box, membership) = state.withLock { ($0.box, $0.membership) }
-    let id = try membership.get()
-    guard let box else { return }
-    let stamp = box.versions.local
-    try await wait { completion in
-      key.store.link.save(
-        id,
-        stamp: stamp,
-        replacingUnreadable: replacingUnreadable,
-        within: timeout,
-        keeping: box,
-        completion: completion
-      )
+    try await traced("save") {
+      let (box, membership) = state.withLock { ($0.box, $0.membership) }
+      let id = try membership.get()
+      guard let box else { return }
+      let stamp = box.versions.local
+      try await wait { completion in
+        key.store.link.save(
+          id,
+          stamp: stamp,
+          replacingUnreadable: replacingUnreadable,
+          within: timeout,
+          keeping: box,
+          completion: completion
+        )
+      }
     }
   }
 
   func reset(within timeout: Duration?) async throws {
-    let (box, membership) = state.withLock { ($0.box, $0.membership) }
-    let id = try membership.get()
-    guard let box else { return }
-    let stamp = box.versions.local
-    try await wait { completion in
-      key.store.link.reset(id, stamp: stamp, within: timeout, keeping: box, completion: completion)
+    try await traced("reset") {
+      let (box, membership) = state.withLock { ($0.box, $0.membership) }
+      let id = try membership.get()
+      guard let box else { return }
+      let stamp = box.versions.local
+      try await wait { completion in
+        key.store.link.reset(id, stamp: stamp, within: timeout, keeping: box, completion: completion)
+      }
     }
   }
 
@@ -120,13 +126,23 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     within timeout: Duration?,
     _ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool
   ) async throws {
-    let id = try state.withLock { $0.membership }.get()
-    let (link, name) = (key.store.link, key.name)
-    try await wait { completion in
-      link.update(id, with: update, within: timeout, completion: completion)
-    } onCancellation: { waiter in
-      if link.cancelUpdate(waiter) { throw RedisSharedStateError.outcomeUnknown(name: name) }
+    try await traced("updateAtomically") {
+      let id = try state.withLock { $0.membership }.get()
+      let (link, name) = (key.store.link, key.name)
+      try await wait { completion in
+        link.update(id, with: update, within: timeout, completion: completion)
+      } onCancellation: { waiter in
+        if link.cancelUpdate(waiter) { throw RedisSharedStateError.outcomeUnknown(name: name) }
+      }
     }
+  }
+
+  private func traced(_ operation: String, _ body: () async throws -> Void) async throws {
+    #if Tracing
+      try await key.store.trace(operation, of: key.name, body)
+    #else
+      try await body()
+    #endif
   }
 
   private func wait(_ begin: (@escaping LinkState.WaiterCallback) -> LinkState.WaiterID?) async throws {
