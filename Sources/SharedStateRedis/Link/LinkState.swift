@@ -134,13 +134,8 @@ package struct LinkState: Sendable {
     if measurements.isDue { emit(.measured(measurements.take(isStale: isStale))) }
   }
 
-  /// Whether values may be stale, because there is no connection.
-  private var isStale: Bool {
-    switch session.phase {
-    case .idle, .connected: false
-    case .connecting, .backingOff, .stopped: true
-    }
-  }
+  /// Whether values may be stale, because the store is not live. One that rests is not asked for anything.
+  private var isStale: Bool { session.phase != .idle && !isLive }
 
   /// How many replicas have a local change that is not acknowledged.
   package var pendingChanges: Int { members.elements.reduce(0) { $0 + ($1.replica.hasPendingChange ? 1 : 0) } }

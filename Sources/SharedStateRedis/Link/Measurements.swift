@@ -21,7 +21,7 @@ package struct Measurements: Sendable {
     var delivered: [Revision] = []
     /// How many values have a change that is not acknowledged.
     var pendingValues = 0
-    /// Whether values may be stale, because there is no connection.
+    /// Whether values may be stale, because the store is not live.
     var isStale = true
   }
 
