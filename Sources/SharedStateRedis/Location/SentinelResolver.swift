@@ -56,7 +56,7 @@ final class SentinelResolver: EndpointResolver {
 
   var isClosed: Bool { state.withLock(\.isClosed) }
 
-  func isCurrent(_ endpoint: RedisEndpoint) -> Bool { state.withLock { $0.replaced?.endpoint != endpoint } }
+  func isCurrent(_ endpoint: RedisEndpoint) -> Bool { state.withLock { !$0.isReplaced(endpoint, now: .now) } }
 
   // MARK: Asking
 
