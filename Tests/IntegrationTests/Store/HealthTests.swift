@@ -32,7 +32,7 @@ struct HealthTests {
     try await store.connected(within: patience)
     #expect(store.health == .live)
     #expect(store.status == .connected)
-    #expect($count.isLoading == false)
+    try await $count.status { !$0.isLoading }
 
     for outage in 1...3 {
       let before = Date()
@@ -50,7 +50,8 @@ struct HealthTests {
       #expect(store.health == .live)
     }
     try await $count.becomes(3)
-    #expect(journal.entries(Self.connected).count == 1 + 3)
+    // The log comes a moment after the status.
+    try await eventually("four connections are logged") { journal.entries(Self.connected).count == 1 + 3 }
     #expect(journal.entries("No connection to Redis").filter { $0.level == .warning }.count == 1 + 3)
     await store.shutdown(within: patience)
     #expect(store.health == .stopped)
@@ -68,15 +69,16 @@ struct HealthTests {
     let shares = names.map { Shared(wrappedValue: 0, .redis($0, store: store)) }
     way.open()
     try await store.connected(within: patience)
-    #expect(shares.count { $0.wrappedValue != 1 } == 0)
+    // On a busy machine, some decoders may be taken for slow ones.
+    try await eventually("every value is shown") { !shares.contains { $0.wrappedValue != 1 } }
 
     try await backend.cutOff(store, "service", way)
     _ = try await stale(store)
     for name in names { try backend.set(name, "2") }
     way.open()
     try await store.connected(within: patience)
-    #expect(shares.count { $0.wrappedValue != 2 } == 0)
-    #expect(shares.count { $0.loadError != nil } == 0)
+    try await eventually("every value is shown") { !shares.contains { $0.wrappedValue != 2 } }
+    try await eventually("no share has an error") { !shares.contains { $0.loadError != nil } }
   }
 
   /// What is wrong with connections until it is over.
@@ -136,7 +138,7 @@ struct HealthTests {
     try await store.connected(within: patience)
     #expect(count == 5)
     #expect(store.health == .live)
-    #expect(journal.entries("Connected to").count == 1)
+    try await eventually("one connection is logged") { journal.entries("Connected to").count == 1 }
   }
 
   /// Breaks at the second subscription to values, when the first ones are read already.
@@ -174,9 +176,9 @@ struct HealthTests {
     #expect(journal.entries("Connected to").isEmpty)
     disturbance.end()
     try await store.connected(within: patience)
+    try await eventually("one connection is logged") { journal.entries("Connected to").count == 1 }
     #expect(journal.entries("No connection to Redis").filter { $0.level == .warning }.count == 1)
-    #expect(journal.entries("Connected to").count == 1)
-    #expect(shares.allSatisfy { !$0.isLoading })
+    try await eventually("every share has heard of it") { shares.allSatisfy { !$0.isLoading } }
   }
 
   @Test(
@@ -196,8 +198,9 @@ struct HealthTests {
     @Shared(.redis("forbidden", store: store)) var forbidden = 0
     try await store.connected(within: patience)
     #expect(store.health == .live)
-    #expect(good == 1)
-    for error in [$bad.loadError, $list.loadError, $forbidden.loadError] { #expect(error is RedisSharedStateError) }
+    // On a busy machine, any decoder may be taken for a slow one.
+    try await $good.becomes(1)
+    for share in [$bad, $list, $forbidden] { try await share.status { $0.loadError is RedisSharedStateError } }
   }
 
   @Test("slow code delays only its own value", arguments: BackendKind.allCases)
@@ -217,7 +220,7 @@ struct HealthTests {
     @Shared(.redis("quick", store: store)) var quick = 0
     let held = HeldLock($locked)
     try await store.connected(within: patience)
-    #expect(quick == 1)
+    try await $quick.becomes(1)
     #expect(slow.number == 0)
     #expect(!held.hasReturned)
     // A new connection finds the code still running.
@@ -244,7 +247,7 @@ struct HealthTests {
     }
     for share in shares { try await share.load() }
     #expect(store.health == .live)
-    #expect(journal.entries("Connected to").count == 1)
+    try await eventually("one connection is logged") { journal.entries("Connected to").count == 1 }
   }
 
   @Test("a refusal that a person has mended does not fail those who wait for the first values")
