@@ -95,7 +95,7 @@ public final class PrivateRedisServer: Sendable {
     let credentials = password.map { ":\(Self.encoded($0, allowing: ""))@" } ?? ""
     switch address {
     case .tcp:
-      let port = try Self.freePort(below: kind == .node ? 22_000 : 32_000)
+      let port = try Self.freePort(for: kind)
       endpoint = .tcp(host: "127.0.0.1", port: port)
       url = "\(security == nil ? "redis" : "rediss")://\(credentials)127.0.0.1:\(port)\(Self.query(for: security))"
     case .unixSocket:
@@ -238,23 +238,33 @@ public final class PrivateRedisServer: Sendable {
   }
 
   /// A port below the range that the system assigns to clients, so that no client gets it while the server is stopped.
-  private static func freePort(below limit: UInt16) throws -> UInt16 {
+  private static func freePort(for kind: Kind) throws -> UInt16 {
     for _ in 0..<portAttempts {
-      let port = UInt16.random(in: 10_000..<limit)
-      let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-      guard listener >= 0 else { break }
-      defer { close(listener) }
-      var address = sockaddr_in()
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_port = port.bigEndian
-      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-      let length = socklen_t(MemoryLayout<sockaddr_in>.size)
-      let isFree = withUnsafeBytes(of: &address) { bytes in
-        bind(listener, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress, length) == 0
+      switch kind {
+      case .server, .sentinel:
+        let port = UInt16.random(in: 10_000..<32_000)
+        if try isFree(port) { return port }
+      case .node:
+        // The other port of a node is above those of all servers.
+        let port = UInt16.random(in: 22_000..<22_768)
+        if try isFree(port), try isFree(port + 10_000) { return port }
       }
-      if isFree { return port }
     }
-    throw PrivateRedisServerError.system(operation: "finding a free port", code: errno)
+    throw PrivateRedisServerError.system(operation: "finding a free port", code: EADDRINUSE)
+  }
+
+  private static func isFree(_ port: UInt16) throws -> Bool {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard listener >= 0 else { throw PrivateRedisServerError.system(operation: "finding a free port", code: errno) }
+    defer { close(listener) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    return withUnsafeBytes(of: &address) { bytes in
+      bind(listener, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress, length) == 0
+    }
   }
 
   private static func encoded(_ text: String, allowing further: String) -> String {
