@@ -15,13 +15,13 @@ enum URLTarget {
       default: fatalError("another error")
       }
       // The reasons are the same for every URL.
-      check(error.description.utf8.count < 200, "an error that may tell of the URL")
+      check(error.description.utf8.count < 300, "an error that may tell of the URL")
       return
     }
     let url = attempt("is read only once") { try RedisURL(text) }
     let written = self.text(of: url)
     let again = attempt("is not read again: \(written)") { try RedisURL(written) }
-    check(again.endpoint == url.endpoint && again.database == url.database, "another address")
+    check(again.location == url.location && again.database == url.database, "another address")
     check(again.credentials == url.credentials, "other credentials")
     check(again.namespace == url.namespace && again.label == url.label, "another namespace, or label")
     guard url.credentials?.password.isEmpty == false else { return }
@@ -47,15 +47,29 @@ enum URLTarget {
     if let label = url.label { items.append("label=\(encoded(label))") }
     let credentials = url.credentials.map { "\(encoded($0.user ?? "")):\(encoded(password ?? $0.password))@" } ?? ""
     let location: String
-    switch url.endpoint {
-    case .tcp(let host, let port):
-      let name = host.contains(":") ? "[\(encoded(host, and: ":"))]" : encoded(host)
-      location = "redis://\(credentials)\(name):\(port)/\(url.database)"
-    case .unix(let path):
+    switch url.location {
+    case .fixed(.unix(let path)):
       items.append("database=\(url.database)")
       location = "unix://\(credentials)\(encoded(path, and: "/"))"
+    case .fixed(let endpoint):
+      location = "redis://\(credentials)\(hosts([endpoint]))/\(url.database)"
+    case .sentinel(let sentinels):
+      items.append("primary=\(encoded(sentinels.primary))")
+      if let user = sentinels.credentials?.user { items.append("sentinel-user=\(encoded(user))") }
+      if let word = sentinels.credentials?.password { items.append("sentinel-password=\(encoded(word))") }
+      location = "redis+sentinel://\(credentials)\(hosts(sentinels.endpoints))/\(url.database)"
+    case .cluster(let nodes):
+      location = "redis+cluster://\(credentials)\(hosts(nodes))/\(url.database)"
     }
     return items.isEmpty ? location : "\(location)?\(items.joined(separator: "&"))"
+  }
+
+  private static func hosts(_ endpoints: [RedisEndpoint]) -> String {
+    let hosts = endpoints.map { endpoint in
+      guard case .tcp(let host, let port) = endpoint else { return "" }
+      return "\(host.contains(":") ? "[\(encoded(host, and: ":"))]" : encoded(host)):\(port)"
+    }
+    return hosts.joined(separator: ",")
   }
 
   private static func encoded(_ text: String, and further: String = "") -> String {
