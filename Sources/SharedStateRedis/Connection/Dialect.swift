@@ -3,7 +3,7 @@ package struct Dialect: Hashable, Sendable {
   /// Whether the server is a node of a cluster.
   let isCluster: Bool
   /// Whether messages stay within the nodes that have the slot of their channel, as clusters can since 7.0.
-  let isSharded: Bool
+  var isSharded: Bool
 
   static let firstShardedVersion = 7
 

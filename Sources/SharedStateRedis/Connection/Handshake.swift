@@ -9,7 +9,6 @@ package struct Handshake {
   package private(set) var digests = ScriptDigests()
   package private(set) var facts = ServerFacts()
   package private(set) var dialect: Dialect
-  private let isCluster: Bool
   private var steps: ArraySlice<Step> = []
   private let formatter: RedisFormatter
 
@@ -28,7 +27,7 @@ package struct Handshake {
   ) {
     self.digests = digests
     self.formatter = formatter
-    isCluster = configuration.location.isCluster
+    let isCluster = configuration.location.isCluster
     // Servers that hide their version are taken for new ones.
     dialect = Dialect(isCluster: isCluster, isSharded: isCluster)
     if let credentials {
@@ -128,9 +127,9 @@ package struct Handshake {
   private mutating func take(_ info: ServerInfo) throws(RedisSharedStateError) {
     // Such a server answers every command of a handshake, and refuses all that come after it.
     if info.isLoading { throw .serverError(code: "LOADING") }
-    guard isCluster || info.mode != "cluster" else { throw Self.isNode }
+    guard dialect.isCluster || info.mode != "cluster" else { throw Self.isNode }
     if let version = info.majorVersion {
-      dialect = Dialect(isCluster: isCluster, isSharded: isCluster && version >= Dialect.firstShardedVersion)
+      dialect.isSharded = dialect.isCluster && version >= Dialect.firstShardedVersion
     }
     facts.runID = info.runID ?? facts.runID
     facts.clock = info.clock ?? facts.clock

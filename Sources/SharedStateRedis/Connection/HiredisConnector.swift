@@ -8,7 +8,6 @@ package final class HiredisConnector: RedisConnector {
   private let digests = KnownDigests()
   /// Where the connections of the present pass lead.
   private let route = Mutex<(pass: UInt64, endpoint: RedisEndpoint)?>(nil)
-
   private let traffic: Traffic?
 
   /// How long an attempt to connect goes on after another server has taken over.

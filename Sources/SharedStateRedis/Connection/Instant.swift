@@ -37,3 +37,9 @@ package struct Instant: Comparable, Hashable, Sendable {
 
   package static func += (lhs: inout Instant, rhs: Duration) { lhs = lhs + rhs }
 }
+
+extension Instant {
+  /// The deadline of the next of several attempts that share the time until this deadline, so that one that never
+  /// ends does not use up the time of the others.
+  func share(of attempts: Int) -> Instant { .now.advanced(by: Instant.now.duration(to: self) / max(attempts, 1)) }
+}

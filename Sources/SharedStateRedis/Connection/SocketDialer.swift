@@ -46,10 +46,8 @@ package struct SocketDialer: Dialer {
     let addresses = Array(sequence(first: list, next: { $0?.pointee.ai_next }).prefix { $0 != nil }.compactMap(\.self))
     var failure = RedisSharedStateError.unreachable(reason: "the host has no address")
     for (index, address) in addresses.enumerated() {
-      // An address that never answers must not use up the time of the later ones.
-      let share = Instant.now.duration(to: deadline) / (addresses.count - index)
       do {
-        return try dial(address.pointee, until: .now.advanced(by: share))
+        return try dial(address.pointee, until: deadline.share(of: addresses.count - index))
       } catch {
         failure = error
       }

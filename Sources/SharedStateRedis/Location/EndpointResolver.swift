@@ -51,9 +51,3 @@ extension RedisConfiguration {
     }
   }
 }
-
-extension Instant {
-  /// The deadline of the next of several attempts that share the time until this deadline, so that one that never
-  /// ends does not use up the time of the others.
-  func share(of attempts: Int) -> Instant { .now.advanced(by: Instant.now.duration(to: self) / max(attempts, 1)) }
-}

@@ -87,6 +87,20 @@ extension RedisStore {
     }
   }
 
+  /// Expects that a person has to mend something before the store can connect, and that the error says what.
+  func cannotConnect(
+    _ code: RedisSharedStateError.Code,
+    _ text: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async {
+    let error = await #expect(throws: RedisSharedStateError.self, sourceLocation: sourceLocation) {
+      try await connected(within: .seconds(60))
+    }
+    #expect(error?.code == code, sourceLocation: sourceLocation)
+    let describes = error?.description.contains(text) == true
+    #expect(describes, "\(String(describing: error))", sourceLocation: sourceLocation)
+  }
+
   /// Waits until the store reconnects for this reason.
   func isReconnecting(
     because reason: RedisSharedStateError,
