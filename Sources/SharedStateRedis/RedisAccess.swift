@@ -37,8 +37,12 @@ public enum RedisAccess: Hashable, Sendable, CaseIterable {
   /// The command that gives a user of a Sentinel exactly the rights that a store needs. See
   /// ``rules(user:namespace:access:isCluster:database:)``.
   /// - Throws: ``RedisSharedStateError/Code/invalidName``: the user has a space.
-  public static func sentinelRules(user: String) throws(RedisSharedStateError) -> String {
-    let commands = ["subscribe", "ping", "sentinel|get-master-addr-by-name"]
+  public static func sentinelRules(
+    user: String,
+    access: RedisAccess = .readWrite
+  ) throws(RedisSharedStateError) -> String {
+    var commands = ["subscribe", "ping", "sentinel|get-master-addr-by-name"]
+    if access == .readOnly { commands.append("sentinel|replicas") }
     return try line(user, keys: nil, channels: "&+switch-master", commands)
   }
 
@@ -57,6 +61,14 @@ public enum RedisAccess: Hashable, Sendable, CaseIterable {
       "publish",
     ]
     return commands + (isCluster ? ["spublish"] : [])
+  }
+
+  /// Why a server with this answer to ROLE will not do; `nil`: it will.
+  func refusal(of role: RedisReplyView) -> RedisSharedStateError? {
+    if role.count > 0, role[0].isEqual(to: "master") { return nil }
+    guard self == .readOnly, role.count > 3, role[0].isEqual(to: "slave") else { return .notPrimary }
+    // It goes on to answer, with values that get older.
+    return role[3].isEqual(to: "connected") ? nil : .outOfStep
   }
 
   private static func line(

@@ -50,6 +50,20 @@ public struct RedisConfiguration: Sendable {
     didSet { label = RedisName.label(label) }
   }
 
+  /// What this service may do with the values. `.readWrite` by default.
+  ///
+  /// With `.readOnly` the store writes nothing to the server: it commits, restores and adopts nothing, and loads no script.
+  /// A replica will do as its server, and Sentinels are asked for one; the store leaves a replica that has lost its primary.
+  /// `save()`, `reset()` and `updateAtomically` throw ``RedisSharedStateError/Code/readOnly``. A local change is discarded:
+  /// it becomes the `saveError`, and the share shows the stored value again.
+  public var access = RedisAccess.readWrite
+
+  /// Whether the address is that of a proxy, whose connections may lead to different servers. `false` by default.
+  ///
+  /// The store then does not compare the servers of its two connections, and does not ask to be told which keys are
+  /// written, because a proxy may tell another client. Messages, commits and the periodic comparison work as usual.
+  public var isProxied = false
+
   /// How long a connection may take until it is ready for use. 5 seconds by default.
   public var connectTimeout: Duration = .seconds(5)
 

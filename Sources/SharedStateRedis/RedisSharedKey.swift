@@ -217,6 +217,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       dataLoss: store.dataLoss,
       timeToLive: options.timeToLive.map { UInt64(min(max(1, $0 / .milliseconds(1)), Self.longestTimeToLive)) } ?? 0,
       detectsForeignEdits: options.detectsForeignEdits,
+      access: store.access,
       maximumBytes: options.maximumBytes,
       inlineLimit: store.inlineLimit,
       writer: store.writer

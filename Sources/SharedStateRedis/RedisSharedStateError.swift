@@ -50,6 +50,8 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     /// The server's access control does not allow an operation, or not for this name. The store tries again slowly, and
     /// whenever the program asks for the operation.
     public static let permissionDenied = Code("permissionDenied")
+    /// The store is configured to write nothing: see ``RedisConfiguration/access``. A local change was discarded.
+    public static let readOnly = Code("readOnly")
     /// The server is a replica, and only a primary accepts writes. The store tries again by itself.
     public static let notPrimary = Code("notPrimary")
     /// Another server has taken over: a Sentinel has announced another primary, or another node of the cluster owns the
@@ -130,6 +132,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     case outcomeUnknown(name: String)
     case valueTypeMismatch(name: String, existing: String, requested: String, declaredAt: String?)
     case notStored(name: String)
+    case readOnly(name: String)
     case stopped
   }
 }
@@ -182,6 +185,7 @@ extension RedisSharedStateError {
     case .outcomeUnknown: .outcomeUnknown
     case .valueTypeMismatch: .valueTypeMismatch
     case .notStored: .notStored
+    case .readOnly: .readOnly
     case .stopped: .stopped
     }
   }
@@ -193,7 +197,7 @@ extension RedisSharedStateError {
     case .permissionDenied(_, let subject): subject?.name
     case .valueTooLarge(let name, _, _), .encodingFailed(let name, _), .undecodable(let name, _, _),
       .rejected(let name, _, _), .conflict(let name, _, _), .outcomeUnknown(let name),
-      .valueTypeMismatch(let name, _, _, _), .notStored(let name):
+      .valueTypeMismatch(let name, _, _, _), .notStored(let name), .readOnly(let name):
       name
     default: nil
     }
@@ -353,6 +357,11 @@ extension RedisSharedStateError {
     Self(.notStored(name: name))
   }
 
+  /// An error with the code ``Code/readOnly``.
+  public static func readOnly(name: String) -> Self {
+    Self(.readOnly(name: name))
+  }
+
   /// An error with the code ``Code/stopped``.
   public static var stopped: Self { Self(.stopped) }
 }
@@ -428,6 +437,8 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
         + ", so it cannot be shared as \(requested)."
     case .notStored(let name):
       "Nothing is stored under '\(name)'."
+    case .readOnly(let name):
+      "This service only reads '\(name)', and discards its own changes: see RedisConfiguration.access."
     case .stopped:
       "The store was shut down."
     }
@@ -454,6 +465,11 @@ extension RedisSharedStateError {
   package static func wrongType(_ type: String, name: String) -> Self {
     .undecodable(name: name, reason: "the Redis key holds a \(type), not a string", writer: nil)
   }
+
+  /// The server is a replica without a connection to its primary.
+  package static let outOfStep = RedisSharedStateError.unreachable(
+    reason: "the server is a replica that is not in step with its primary"
+  )
 
   /// Adds what the refused command concerns to an error about keys or channels.
   ///
@@ -529,7 +545,8 @@ extension RedisSharedStateError: StoreError {
       .authenticationFailed, .sentinelAuthenticationFailed, .notPrimary, .moved, .outOfThreads, .serverError,
       .protocolViolation, .changesGivenUp, .undelivered, .outcomeUnknown, .notStored, .stopped:
       true
-    case .invalidName, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .valueTypeMismatch:
+    case .invalidName, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .valueTypeMismatch,
+      .readOnly:
       false
     }
   }

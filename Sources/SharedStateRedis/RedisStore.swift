@@ -41,6 +41,7 @@ public final class RedisStore: Sendable {
   /// The name with which the store signs its commits.
   let writer: String
   let dataLoss: DataLossPolicy
+  let access: RedisAccess
   let inlineLimit: Int
   /// How long the store delivers pending changes when it ends as a service.
   package let shutdownTimeout: Duration
@@ -92,7 +93,7 @@ public final class RedisStore: Sendable {
   ) -> RedisStore {
     // It connects when it is first used, so that a test suite can make thousands of stores and use only a few.
     RedisStore(
-      connector: InProcessConnector(server, client: configuration.label),
+      connector: InProcessConnector(server, client: configuration.label, access: configuration.access),
       configuration: configuration,
       isInProcess: true,
       logger: logger,
@@ -118,6 +119,7 @@ public final class RedisStore: Sendable {
     let writer = "\(configuration.label)@\(HostName.current)/\(getpid())/\(nonce)"
     self.writer = writer
     dataLoss = configuration.dataLossPolicy
+    access = configuration.access
     inlineLimit = configuration.maximumInlineBytes
     shutdownTimeout = configuration.shutdownTimeout
     self.statusBoard = statusBoard
@@ -156,6 +158,7 @@ public final class RedisStore: Sendable {
         nonce: nonce,
         namespace: configuration.namespace,
         database: configuration.database,
+        access: configuration.access,
         antiEntropy: configuration.antiEntropyInterval,
         quickEncoding: configuration.sendsOnCallersThread ? configuration.quickEncoding : .zero,
         restsWhenUnused: isInProcess

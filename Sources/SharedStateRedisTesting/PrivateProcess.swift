@@ -90,10 +90,11 @@ final class PrivateProcess: Sendable {
     }
   }
 
-  /// The path of a program in one of the folders of PATH.
+  /// The path of a program in one of the folders of PATH, unless the name is a path.
   static func executable(_ name: String, orThrow error: any Error) throws -> String {
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin").split(separator: ":")
-    guard let path = folders.map({ "\($0)/\(name)" }).first(where: FileManager.default.isExecutableFile(atPath:))
+    let paths = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
+    guard let path = paths.first(where: FileManager.default.isExecutableFile(atPath:))
     else { throw error }
     return path
   }

@@ -52,6 +52,9 @@ public final class PrivateRedisServer: Sendable {
   private let executable: String
   private let process = Mutex<PrivateProcess?>(nil)
 
+  /// The environment variable that names the program to start: a path, or a name on the PATH.
+  static let executableVariable = "SHARED_STATE_TEST_REDIS_SERVER"
+
   private static let deadline: Duration = .seconds(20)
   private static let portAttempts = 20
 
@@ -90,7 +93,8 @@ public final class PrivateRedisServer: Sendable {
     self.security = security
     self.password = password
     self.isPersistent = isPersistent
-    executable = try PrivateProcess.executable("redis-server", orThrow: PrivateRedisServerError.notInstalled)
+    let program = ProcessInfo.processInfo.environment[Self.executableVariable] ?? "redis-server"
+    executable = try PrivateProcess.executable(program, orThrow: PrivateRedisServerError.notInstalled(program))
     folder = try Self.makeFolder()
     let credentials = password.map { ":\(Self.encoded($0, allowing: ""))@" } ?? ""
     switch address {

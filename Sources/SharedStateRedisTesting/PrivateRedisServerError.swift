@@ -38,8 +38,12 @@ public struct PrivateRedisServerError: Error, Hashable, Sendable, LocalizedError
     self.description = description
   }
 
-  static var notInstalled: Self {
-    Self(.notInstalled, "redis-server is not on the PATH. Install it: apt-get install redis-server")
+  static func notInstalled(_ program: String) -> Self {
+    Self(
+      .notInstalled,
+      "\(program) is not on the PATH. Install it: apt-get install redis-server. "
+        + "Or name another server in \(PrivateRedisServer.executableVariable)."
+    )
   }
 
   static func notStarted(log: String) -> Self {

@@ -215,8 +215,8 @@ final class SimulatedService: CustomStringConvertible {
       tasks.append(.resume(waiter, nil))
     case .wake(let purpose):
       tasks.append(.wake(purpose))
-    case .sessionChanged, .statusChanged, .incident, .losesAgain, .trackingRefused, .trackingFutile, .vitalsRefused,
-      .malformedMessage, .unprovenMessage, .closesIdleConnections, .measured:
+    case .sessionChanged, .statusChanged, .incident, .losesAgain, .trackingRefused, .trackingFutile, .trackingSilent,
+      .vitalsRefused, .malformedMessage, .unprovenMessage, .closesIdleConnections, .measured:
       break
     }
   }

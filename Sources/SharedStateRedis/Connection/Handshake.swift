@@ -11,6 +11,8 @@ package struct Handshake {
   package private(set) var dialect: Dialect
   private var steps: ArraySlice<Step> = []
   private let formatter: RedisFormatter
+  private let access: RedisAccess
+  private let isProxied: Bool
 
   /// Adds all commands at once, so that they need one round trip.
   ///
@@ -27,6 +29,8 @@ package struct Handshake {
   ) {
     self.digests = digests
     self.formatter = formatter
+    access = configuration.access
+    isProxied = configuration.isProxied
     let isCluster = configuration.location.isCluster
     // Servers that hide their version are taken for new ones.
     dialect = Dialect(isCluster: isCluster, isSharded: isCluster)
@@ -63,7 +67,7 @@ package struct Handshake {
     steps.append(.role)
     formatter.add { $0.argument("ROLE") }
     askForInfo(.information, ["server", "clients", "persistence", "replication", "stats"])
-    guard digests.commit == nil || digests.restore == nil else { return }
+    guard access == .readWrite, digests.commit == nil || digests.restore == nil else { return }
     let scripts = [
       (Step.commitScript, CommitScript.source(for: dialect)), (.restoreScript, RestoreScript.source(for: dialect)),
     ]
@@ -108,10 +112,10 @@ package struct Handshake {
     case .role:
       guard reply.count > 0 else { throw .protocolViolation(reason: "the answer to ROLE has an unknown form") }
       guard !reply[0].isEqual(to: "sentinel") else { throw Self.isSentinel }
-      guard reply[0].isEqual(to: "master") else { throw .notPrimary }
+      if let refusal = access.refusal(of: reply) { throw refusal }
     case .clientID:
       guard reply.kind == .integer else { throw .protocolViolation(reason: "the answer to CLIENT ID is not a number") }
-      facts.clientID = reply.integer
+      if !isProxied { facts.clientID = reply.integer }
     case .information, .section:
       try take(ServerInfo(reply.string))
     case .commitScript:
@@ -131,7 +135,7 @@ package struct Handshake {
     if let version = info.majorVersion {
       dialect.isSharded = dialect.isCluster && version >= Dialect.firstShardedVersion
     }
-    facts.runID = info.runID ?? facts.runID
+    if !isProxied { facts.runID = info.runID ?? facts.runID }
     facts.clock = info.clock ?? facts.clock
     facts.clients = info.clients ?? facts.clients
     facts.vitals = info.era.map { Vitals(era: $0) } ?? facts.vitals

@@ -6,6 +6,7 @@ package final class HiredisConnection: RedisConnection {
   private let purpose: ConnectionPurpose
   /// The server's name for the user that this is the connection of.
   private let user: String
+  private let access: RedisAccess
   /// Whether the server does not let the user ask what it may access.
   private var hidesRights = false
   let encoder: RequestEncoder
@@ -39,11 +40,13 @@ package final class HiredisConnection: RedisConnection {
     stream: RedisStream,
     purpose: ConnectionPurpose,
     user: String = "default",
+    access: RedisAccess = .readWrite,
     digests: ScriptDigests,
     dialect: Dialect = .single,
     facts: ServerFacts
   ) {
     self.user = user
+    self.access = access
     self.stream = stream
     self.facts = facts
     self.purpose = purpose
@@ -106,9 +109,11 @@ package final class HiredisConnection: RedisConnection {
       expectations.append(.evictions(id: id))
     case .secret(let key, let candidate):
       requirePurpose(.writer)
-      // A user without the right to store it may still read it.
-      encoder.store(candidate, at: key)
-      expectations.append(.ignored)
+      if let candidate {
+        // A user without the right to store it may still read it.
+        encoder.store(candidate, at: key)
+        expectations.append(.ignored)
+      }
       encoder.get(key)
       expectations.append(.secret(id: id))
     case .track(let redirect, let prefix):
@@ -232,8 +237,7 @@ package final class HiredisConnection: RedisConnection {
     case .pong(let id):
       answer(id, Self.failure(reply, "PING") ?? .pong)
     case .role(let id):
-      let isPrimary = reply.count > 0 && reply[0].isEqual(to: "master")
-      answer(id, Self.failure(reply, "ROLE") ?? (isPrimary ? .pong : .failure(.notPrimary)))
+      answer(id, Self.failure(reply, "ROLE") ?? access.refusal(of: reply).map { .failure($0) } ?? .pong)
     case .era:
       era = Self.failure(reply, "INFO") == nil ? ServerInfo(reply.string).era : nil
     case .evictions(let id):

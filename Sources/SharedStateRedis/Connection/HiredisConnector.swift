@@ -50,6 +50,7 @@ package final class HiredisConnector: RedisConnector {
       stream: stream,
       purpose: purpose,
       user: credentials?.user ?? "default",
+      access: configuration.access,
       digests: handshake.digests,
       dialect: handshake.dialect,
       facts: facts

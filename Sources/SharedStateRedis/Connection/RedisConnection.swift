@@ -103,8 +103,8 @@ package struct RedisRequest: Sendable {
     case role
     /// Reads the facts that show whether the server may have lost data.
     case vitals
-    /// Reads the secret at this key, after storing the candidate if there is none.
-    case secret(key: String, candidate: Secret)
+    /// Reads the secret at this key, after storing the candidate if there is none; `nil`: nothing is stored.
+    case secret(key: String, candidate: Secret?)
     /// From now on, sends invalidations to the connection with this number: of all keys with the prefix, or of every
     /// key that this connection summarizes from then on.
     case track(redirect: Int64, prefix: String?)

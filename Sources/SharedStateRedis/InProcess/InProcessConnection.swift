@@ -42,11 +42,13 @@ final class InProcessConnection: RedisConnection {
 package struct InProcessConnector: ScheduledConnector {
   private let server: InProcessRedis
   private let client: String
+  private let access: RedisAccess
 
-  /// - Parameter client: The name of the connections in ``InProcessRedis/clients``.
-  package init(_ server: InProcessRedis, client: String = "client") {
-    self.server = server
-    self.client = client
+  /// - Parameters:
+  ///   - client: The name of the connections in ``InProcessRedis/clients``.
+  ///   - access: Whether a replica will do.
+  package init(_ server: InProcessRedis, client: String = "client", access: RedisAccess = .readWrite) {
+    (self.server, self.client, self.access) = (server, client, access)
   }
 
   /// Waits only while the server is paused.
@@ -75,7 +77,7 @@ package struct InProcessConnector: ScheduledConnector {
     _ waker: Waker
   ) throws(RedisSharedStateError) -> (any RedisConnection)? {
     let id = try server.perform { server throws(RedisSharedStateError) in
-      try server.connect(name: client, purpose: purpose, waker: waker)
+      try server.connect(name: client, purpose: purpose, access: access, waker: waker)
     }
     return id.map { InProcessConnection(server: server, id: $0) }
   }

@@ -95,16 +95,17 @@ package struct InProcessServer: Sendable {
   mutating func connect(
     name: String,
     purpose: ConnectionPurpose,
+    access: RedisAccess = .readWrite,
     waker: Waker
   ) throws(RedisSharedStateError) -> Int? {
     if let error = faults.connectionError { throw error }
-    if faults.isReplica, purpose == .writer { throw .notPrimary }
+    if faults.isReplica, purpose == .writer, access == .readWrite { throw .notPrimary }
     guard !faults.isPaused else {
       callers[ObjectIdentifier(waker)] = waker
       return nil
     }
     lastClient += 1
-    clients[lastClient] = ServerClient(name: name, purpose: purpose, waker: waker)
+    clients[lastClient] = ServerClient(name: name, purpose: purpose, access: access, waker: waker)
     return lastClient
   }
 
@@ -235,12 +236,12 @@ package struct InProcessServer: Sendable {
     case .ping:
       return .pong
     case .role:
-      return faults.isReplica ? .failure(.notPrimary) : .pong
+      return faults.isReplica && clients[id]?.access == .readWrite ? .failure(.notPrimary) : .pong
     case .vitals:
       return vitals.map { .vitals($0) } ?? .failure(.permissionDenied(operation: "INFO"))
     case .secret(let key, let candidate):
       guard faults.permits(key: key) else { return .failure(Self.denied("GET", .key)) }
-      if !faults.isReplica { keyspace.provide(candidate, at: key, now) }
+      if let candidate, !faults.isReplica { keyspace.provide(candidate, at: key, now) }
       return .secret(keyspace.secret(at: key, now))
     case .track(let redirect, let prefix):
       if faults.refusesTracking { return .failure(.permissionDenied(operation: "CLIENT TRACKING")) }

@@ -8,6 +8,7 @@ package struct ServerClient: Sendable {
 
   package let name: String
   package let purpose: ConnectionPurpose
+  let access: RedisAccess
   let waker: Waker
   package var channels: Set<Name> = []
   /// Which connection gets the invalidations of keys that this client tracks.
@@ -36,7 +37,8 @@ package struct ServerClient: Sendable {
   private var output: [RedisEvent] = []
   private var messageBytes = 0
 
-  init(name: String, purpose: ConnectionPurpose, waker: Waker) {
+  init(name: String, purpose: ConnectionPurpose, access: RedisAccess, waker: Waker) {
+    self.access = access
     self.name = name
     self.purpose = purpose
     self.waker = waker

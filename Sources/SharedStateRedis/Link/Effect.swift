@@ -29,6 +29,8 @@ extension LinkState {
     case trackingRefused(RedisSharedStateError)
     /// The server reports so many writes that did not happen that its reports are ignored.
     case trackingFutile
+    /// The server has accepted to report writes, but did not report a write of this service.
+    case trackingSilent
     /// The server, or a proxy in front of it, closes idle connections, so PINGs are sent more often from now on.
     case closesIdleConnections(askedAfter: Duration)
     /// The server does not reveal whether it has evicted keys.
@@ -70,7 +72,7 @@ extension LinkState.Effect {
     case .answer(let waiter, _, _): .waiter(waiter)
     case .wake, .statusChanged: nil
     case .sessionChanged, .incident, .malformedMessage, .unprovenMessage, .losesAgain, .trackingRefused,
-      .trackingFutile,
+      .trackingFutile, .trackingSilent,
       .closesIdleConnections, .vitalsRefused:
       .log
     case .measured: .metrics

@@ -205,6 +205,7 @@ extension LinkState {
     now: Instant
   ) {
     let vitals = latestVitals
+    if case .committed = reply, members[id]?.writesTracked(operation) ?? false { online?.tracking.wrote(now: now) }
     guard let (actions, repair) = members[id]?.committed(reply, operation, vitals) else { return }
     var error: RedisSharedStateError?
     switch reply {
@@ -237,6 +238,14 @@ extension LinkState.Member {
     case edit
     /// The server has lost data.
     case loss
+  }
+
+  /// Whether the commit under way is this one, and writes a key that is tracked. One that was sent before may be done.
+  fileprivate func writesTracked(_ operation: Operation) -> Bool {
+    guard let job = replica.inFlight, job.operation == operation, replica.policy.detectsForeignEdits else {
+      return false
+    }
+    return !job.isInterrupted && !job.isRepair && job.content != .absent
   }
 
   /// The actions for a reply to a commit, and the cause of the repair if the commit was one that took effect.

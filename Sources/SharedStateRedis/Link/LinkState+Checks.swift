@@ -12,6 +12,7 @@ import SharedState
 extension LinkState {
   /// Some client has written keys; `nil` if any key may have been written.
   mutating func invalidated(_ keys: [String]?, now: Instant) {
+    online?.tracking.reported()
     guard let keys else {
       online?.checks.requestWhole()
       return takeWhole(now: now)
@@ -95,6 +96,7 @@ extension LinkState {
 
   /// Performs what is due.
   mutating func takeAgenda(now: Instant) {
+    if online?.tracking.takeSilence(now: now) ?? false { report(.trackingSilent, once: .trackingSilent) }
     online?.agenda.begin(now: now)
     while let item = online?.agenda.popDue(now: now) {
       switch item.cause {

@@ -10,6 +10,8 @@ extension LinkState {
     package var nonce: String
     package var namespace: String
     package var database: Int
+    /// Whether the link may write anything.
+    var access: RedisAccess
     /// Stored as the secret of the namespace if there is none.
     var secret: Secret
     /// The interval after which a value that was not read meanwhile is compared with the stored one.
@@ -40,6 +42,7 @@ extension LinkState {
       nonce: String,
       namespace: String = "",
       database: Int = 0,
+      access: RedisAccess = .readWrite,
       secret: Secret = .random(),
       antiEntropy: Duration = .seconds(60),
       smallDocument: Int = 1_024,
@@ -54,6 +57,7 @@ extension LinkState {
       self.nonce = nonce
       self.namespace = namespace
       self.database = database
+      self.access = access
       self.secret = secret
       self.antiEntropy = antiEntropy
       self.smallDocument = smallDocument

@@ -326,7 +326,7 @@ extension RedisSharedStateError {
   var concernsConnection: Bool {
     switch cause {
     case .authenticationFailed, .notPrimary: true
-    default: isTransient
+    default: isTransient || self == .outOfStep
     }
   }
 }

@@ -153,7 +153,8 @@ extension LinkState {
   mutating func takeSecret(into work: inout Work, now: Instant) {
     guard online?.secretReads.takeQuestion(now: now) ?? false else { return }
     let key = KeyNames.secret(of: configuration.namespace)
-    request(.secret, .secret(key: key, candidate: secrets.newest), on: .writer, into: &work, now: now)
+    let candidate = configuration.access == .readWrite ? secrets.newest : nil
+    request(.secret, .secret(key: key, candidate: candidate), on: .writer, into: &work, now: now)
   }
 
   mutating func takeCommits(into work: inout Work, now: Instant) {

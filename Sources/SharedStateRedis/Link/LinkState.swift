@@ -249,6 +249,11 @@ package struct LinkState: Sendable {
     }
   }
 
+  /// A local mutation with this stamp was made that the link may not commit.
+  package mutating func discarded(_ id: ReplicaID, stamp: UInt64) {
+    apply(members[id]?.replica.discarded(stamp: stamp), to: id)
+  }
+
   /// An attempt to show a state has ended.
   package mutating func delivered(
     _ delivery: Replica.Delivery,
@@ -325,7 +330,7 @@ package struct LinkState: Sendable {
   mutating func emit(_ effect: Effect) { effects.append(effect) }
 
   /// Facts about a server that are reported once, however often the link reconnects.
-  enum OnceReport { case trackingRefused, trackingFutile, vitalsRefused }
+  enum OnceReport { case trackingRefused, trackingFutile, trackingSilent, vitalsRefused }
 
   mutating func report(_ effect: Effect, once report: OnceReport) {
     if reported.insert(report).inserted { emit(effect) }

@@ -36,7 +36,7 @@ extension LinkState {
     var next: Instant? {
       let hasChecks = reads.count(.check, .comparison) > 0
       let check = checks.next(hasChecks: hasChecks, hasOwnChecks: reads.count(.ownCheck) > 0)
-      return [secretReads.next, agenda.next, check].compactMap(\.self).min()
+      return [secretReads.next, agenda.next, check, tracking.silentAt].compactMap(\.self).min()
     }
   }
 

@@ -25,6 +25,28 @@ struct Tracking: Sendable {
   private var futileLooks = 0.0
   private var lastFutileLook: Instant?
 
+  /// How long a write of this service may go unreported.
+  private static let patience = Duration.seconds(2)
+  /// When the server will have left a write of this service unreported; `nil`: none is awaited.
+  private(set) var silentAt: Instant?
+  /// Whether the server has reported any write, or its silence was noticed.
+  private var isJudged = false
+
+  /// The server has carried out a commit that has written a tracked key.
+  mutating func wrote(now: Instant) {
+    if state == .on, !isJudged, silentAt == nil { silentAt = now + Self.patience }
+  }
+
+  /// The server has reported a write.
+  mutating func reported() { (isJudged, silentAt) = (true, nil) }
+
+  /// Whether the server has accepted the request, and yet reports nothing. Says so once.
+  mutating func takeSilence(now: Instant) -> Bool {
+    guard let silentAt, silentAt <= now else { return false }
+    reported()
+    return true
+  }
+
   /// How much longer than usual invalidations are collected before the values are looked at.
   ///
   /// - Parameter values: How many values it tracks.

@@ -37,6 +37,7 @@ extension RedisConfiguration {
       SentinelResolver(
         sentinels,
         dialer,
+        access,
         .init(
           connectTimeout: connectTimeout,
           requestTimeout: requestTimeout,

@@ -34,6 +34,7 @@ final class SentinelResolver: EndpointResolver {
 
   let sentinels: RedisLocation.Sentinels
   let dialer: any Dialer
+  private let access: RedisAccess
   let timing: Timing
   /// Wakes the thread that listens.
   let waker = Waker()
@@ -42,8 +43,9 @@ final class SentinelResolver: EndpointResolver {
   /// Sentinels tell each other of a switch every two seconds.
   private static let disagreement = Duration.seconds(10)
 
-  init(_ sentinels: RedisLocation.Sentinels, _ dialer: any Dialer, _ timing: Timing) {
-    (self.sentinels, self.dialer, self.timing) = (sentinels, dialer, timing)
+  /// - Parameter access: With ``RedisAccess/readOnly`` the resolver finds a replica, if there is one.
+  init(_ sentinels: RedisLocation.Sentinels, _ dialer: any Dialer, _ access: RedisAccess, _ timing: Timing) {
+    (self.sentinels, self.dialer, self.access, self.timing) = (sentinels, dialer, access, timing)
     state = Mutex(State(sentinels: sentinels.endpoints))
   }
 
@@ -62,7 +64,7 @@ final class SentinelResolver: EndpointResolver {
 
   func resolve(until deadline: Instant) throws(RedisSharedStateError) -> RedisEndpoint {
     try startWatch()
-    let primary = try lookUp(until: deadline)
+    let (primary, offered) = try lookUp(until: deadline)
     let isReplaced = state.withLock { state in
       // A switch may have been announced while a Sentinel that did not know of it was asked.
       let isReplaced = state.isReplaced(primary, now: Instant.now)
@@ -70,17 +72,20 @@ final class SentinelResolver: EndpointResolver {
       return isReplaced
     }
     guard !isReplaced else { throw Self.outdated }
-    return primary
+    return offered
   }
 
-  /// Asks one Sentinel after the other, until one knows the primary.
-  private func lookUp(until deadline: Instant) throws(RedisSharedStateError) -> RedisEndpoint {
+  /// Asks one Sentinel after the other, until one knows the primary. Returns that, and the server to connect to.
+  private func lookUp(
+    until deadline: Instant
+  ) throws(RedisSharedStateError) -> (primary: RedisEndpoint, offered: RedisEndpoint) {
     let (endpoints, now) = (state.withLock(\.sentinels), Instant.now)
     var (failure, knowsNothing) = (RedisSharedStateError?.none, false)
     for (index, sentinel) in endpoints.enumerated() {
       do throws(RedisSharedStateError) {
         let end = deadline.share(of: endpoints.count - index)
-        guard let primary = try ask(try connect(to: sentinel, until: end), until: end) else {
+        let connection = try connect(to: sentinel, until: end)
+        guard let primary = try ask(connection, until: end) else {
           knowsNothing = true
           continue
         }
@@ -88,8 +93,9 @@ final class SentinelResolver: EndpointResolver {
           failure = failure ?? Self.outdated
           continue
         }
+        let replica = access == .readOnly ? try replicas(connection, until: end).randomElement() : nil
         prefer(sentinel)
-        return primary
+        return (primary, replica ?? primary)
       } catch {
         // What a person has to mend says more than that a Sentinel is down.
         if failure?.isPermanent != true { failure = error }
@@ -122,6 +128,34 @@ final class SentinelResolver: EndpointResolver {
       default: throw HiredisConnection.unknownReply(command[0])
       }
     }
+  }
+
+  /// Asks a Sentinel which replicas are up, and in step with the primary. A former primary that does not know that it was
+  /// replaced is not among them.
+  private func replicas(
+    _ sentinel: CommandConnection,
+    until deadline: Instant
+  ) throws(RedisSharedStateError) -> [RedisEndpoint] {
+    let command = ["SENTINEL", "REPLICAS", sentinels.primary]
+    return try sentinel.ask(command, bound: .replicas, until: deadline) { (reply) throws(RedisSharedStateError) in
+      guard reply.kind == .array else {
+        guard reply.kind == .error else { throw HiredisConnection.unknownReply(command[0]) }
+        throw Self.refusal(RedisSharedStateError(errorReply: reply.string, operation: "SENTINEL REPLICAS"))
+      }
+      return (0..<reply.count).compactMap { Self.replica(reply[$0]) }
+    }
+  }
+
+  /// - Parameter reply: Names and values in turn.
+  private static func replica(_ reply: RedisReplyView) -> RedisEndpoint? {
+    guard reply.kind == .array else { return nil }
+    var facts: [String: String] = [:]
+    for index in stride(from: 0, to: reply.count - 1, by: 2) { facts[reply[index].string] = reply[index + 1].string }
+    // Any further flag says that it is down.
+    guard facts["flags"] == "slave", facts["role-reported"] == "slave", facts["master-link-status"] == "ok",
+      let host = facts["ip"], let port = facts["port"].flatMap({ UInt16($0) })
+    else { return nil }
+    return try? RedisEndpoint(host: host, port: port)
   }
 
   // MARK: Listening
@@ -159,8 +193,8 @@ final class SentinelResolver: EndpointResolver {
 
   /// After a gap, in which an announcement may have been missed.
   func compare(until deadline: Instant) {
-    guard let primary = try? lookUp(until: deadline) else { return }
-    announced(primary)
+    guard let found = try? lookUp(until: deadline) else { return }
+    announced(found.primary)
   }
 
   private func startWatch() throws(RedisSharedStateError) {

@@ -258,12 +258,18 @@ extension Replica {
     return confirmed.meta.map { !meta.lineage.covers($0.version) } ?? true
   }
 
-  /// The verdict as the key's policy and the server's permissions allow it.
+  /// Whether a lost version may be restored, by the key's policy.
+  private var mayRestore: Bool { policy.dataLoss == .reseed && online?.circumstances.mayRestore ?? true }
+
+  /// Whether this service may make repairs, as far as is known.
+  private var mayMend: Bool { policy.access == .readWrite && online?.mending.isPermitted ?? true }
+
+  /// The verdict as the key's policy and the service's rights allow it.
   private func adapted(_ verdict: Verdict, to stored: StoredValue) -> Verdict {
-    let mayRestore = policy.dataLoss == .reseed && online?.circumstances.mayRestore ?? true
     // A later version is gone for good. The older one that another service has restored gets a revision above it.
-    if verdict == .follow, mayRestore, isOlderThanGone(stored) { return adapted(.adopt, to: stored) }
-    if online?.mending.isPermitted == false {
+    let isOlder = verdict == .follow && mayRestore && isOlderThanGone(stored)
+    let verdict = adaptedToPolicy(isOlder ? .adopt : verdict, stored)
+    if !mayMend {
       switch verdict {
       case .restore, .giveBack, .wait(.antiEntropy): return .leave
       case .merge: return .follow
@@ -271,6 +277,17 @@ extension Replica {
       case .follow, .show, .leave, .wait(.moment): break
       }
     }
+    // A local change must not wait for a whole anti-entropy interval.
+    if verdict == .wait(.antiEntropy), hasPendingChange {
+      return online?.mending.wait?.isOver ?? false ? .giveBack : .wait(.moment)
+    }
+    // A later version was confirmed and is gone. Restoring the held one would go back, so it gets a new revision.
+    let isLater = confirmed.revision > held.revision
+    if verdict == .restore, isLater, stored.document == nil, held.content.document != nil { return .giveBack }
+    return verdict
+  }
+
+  private func adaptedToPolicy(_ verdict: Verdict, _ stored: StoredValue) -> Verdict {
     switch verdict {
     case .restore, .giveBack, .wait(.antiEntropy):
       let isDeleted = policy.dataLoss == .adoptServer && stored.isGone && stored.meta?.expiry == 0
@@ -282,13 +299,6 @@ extension Replica {
     case .adopt: if !policy.detectsForeignEdits, stored.meta != nil || held.meta == nil { return .follow }
     case .follow, .show, .leave, .wait(.moment): break
     }
-    // A local change must not wait for a whole anti-entropy interval.
-    if verdict == .wait(.antiEntropy), hasPendingChange {
-      return online?.mending.wait?.isOver ?? false ? .giveBack : .wait(.moment)
-    }
-    // A later version was confirmed and is gone. Restoring the held one would go back, so it gets a new revision.
-    let isLater = confirmed.revision > held.revision
-    if verdict == .restore, isLater, stored.document == nil, held.content.document != nil { return .giveBack }
     return verdict
   }
 

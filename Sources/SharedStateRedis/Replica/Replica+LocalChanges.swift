@@ -8,6 +8,11 @@ extension Replica {
     return advance()
   }
 
+  /// Local mutations up to this stamp were made that this service may not commit. The box shows the confirmed state again.
+  package mutating func discarded(stamp: UInt64) -> [Action] {
+    rollBack(stamp: stamp, Waiters(), .readOnly(name: name)) + advance()
+  }
+
   /// Requests to save the present value, whether or not it has changed.
   ///
   /// - Parameters:

@@ -6,6 +6,8 @@ package struct ReplicaPolicy: Hashable, Sendable {
   package var timeToLive: UInt64
   /// Whether edits made without a revision get one.
   package var detectsForeignEdits: Bool
+  /// Whether this service may commit and mend anything.
+  package var access: RedisAccess
   /// The largest document that is read, or taken from a message, in bytes.
   package var maximumBytes: Int
   /// The largest document that is sent with the announcement of a change, in bytes. A larger one has to be read.
@@ -18,6 +20,7 @@ package struct ReplicaPolicy: Hashable, Sendable {
     dataLoss: DataLossPolicy = .reseed,
     timeToLive: UInt64 = 0,
     detectsForeignEdits: Bool = true,
+    access: RedisAccess = .readWrite,
     maximumBytes: Int = 1 << 20,
     inlineLimit: Int = 8_192,
     writer: String
@@ -26,6 +29,7 @@ package struct ReplicaPolicy: Hashable, Sendable {
     self.dataLoss = dataLoss
     self.timeToLive = timeToLive
     self.detectsForeignEdits = detectsForeignEdits
+    self.access = access
     self.maximumBytes = maximumBytes
     self.inlineLimit = inlineLimit
     self.writer = writer

@@ -45,6 +45,7 @@ extension Link {
     case .closesIdleConnections(let interval): watch.closesIdleConnections(askedAfter: interval)
     case .trackingRefused(let error): watch.trackingRefused(error)
     case .trackingFutile: watch.trackingFutile()
+    case .trackingSilent: watch.trackingSilent()
     case .vitalsRefused: watch.vitalsRefused()
     case .measured(let report):
       watch.metrics.publish(report)

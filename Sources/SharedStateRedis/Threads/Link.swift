@@ -131,6 +131,11 @@ package final class Link: Sendable {
     update(sending: id) { $0.state.changed(id, keeping: kept) }
   }
 
+  /// Notes that a share was changed, up to this stamp, although the link may commit nothing.
+  package func discarded(_ id: LinkState.ReplicaID, stamp: UInt64) {
+    update { $0.state.discarded(id, stamp: stamp) }
+  }
+
   // MARK: Waiting
 
   /// Calls back once the server has acknowledged the present value of a replica, with this stamp.

@@ -239,6 +239,16 @@ package final class LinkWatch: Sendable {
     )
   }
 
+  func trackingSilent() {
+    logger.notice(
+      """
+      Redis, or a proxy in front of it, has accepted to report which keys are written, but reports nothing. Foreign edits \
+      are found by periodic comparison.
+      """,
+      metadata: connection
+    )
+  }
+
   func trackingRefused(_ error: RedisSharedStateError) {
     logger.notice(
       "Redis does not report which keys are written. Foreign edits are found by periodic comparison.",

@@ -74,6 +74,8 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     guard let box else { return }
     switch membership {
     case .success(let id):
+      // No snapshot is taken, so the watch goes on: each mutation gets here.
+      guard key.store.access == .readWrite else { return key.store.link.discarded(id, stamp: box.versions.local) }
       guard let watch = box.mutationWatch else { return }
       key.store.link.changed(id, keeping: box)
       // Only after the link knows: a thread that changes the value now, and then flushes, relies on it.
@@ -94,7 +96,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   func save(replacingUnreadable: Bool, within timeout: Duration?) async throws {
     try await traced("save") {
       let (box, membership) = state.withLock { ($0.box, $0.membership) }
-      let id = try membership.get()
+      let id = try writable(membership)
       guard let box else { return }
       let stamp = box.versions.local
       try await wait { completion in
@@ -113,7 +115,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   func reset(within timeout: Duration?) async throws {
     try await traced("reset") {
       let (box, membership) = state.withLock { ($0.box, $0.membership) }
-      let id = try membership.get()
+      let id = try writable(membership)
       guard let box else { return }
       let stamp = box.versions.local
       try await wait { completion in
@@ -127,7 +129,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     _ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool
   ) async throws {
     try await traced("updateAtomically") {
-      let id = try state.withLock { $0.membership }.get()
+      let id = try writable(state.withLock { $0.membership })
       let (link, name) = (key.store.link, key.name)
       try await wait { completion in
         link.update(id, with: update, within: timeout, completion: completion)
@@ -135,6 +137,15 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
         if link.cancelUpdate(waiter) { throw RedisSharedStateError.outcomeUnknown(name: name) }
       }
     }
+  }
+
+  /// The replica for an operation that changes what is stored.
+  private func writable(
+    _ membership: Result<LinkState.ReplicaID, RedisSharedStateError>
+  ) throws(RedisSharedStateError) -> LinkState.ReplicaID {
+    let id = try membership.get()
+    guard key.store.access == .readWrite else { throw .readOnly(name: key.name) }
+    return id
   }
 
   private func traced(_ operation: String, _ body: () async throws -> Void) async throws {

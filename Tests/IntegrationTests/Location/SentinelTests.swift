@@ -35,6 +35,34 @@ struct SentinelTests {
     try await eventually("the newest value is stored") { try primary.command("GET", "count").text == "\(result)" }
   }
 
+  @Test("finds a replica for a service that only reads, and another server when it is lost, or its primary is replaced")
+  func reader() async throws {
+    let group = try await SentinelGroup()
+    let writer = Shared(wrappedValue: 0, .redis("count", store: try group.store("writer")))
+    var configuration = try RedisConfiguration(url: group.url())
+    configuration.hurry(label: "reader")
+    configuration.access = .readOnly
+    let store = RedisStore(configuration).endingWithTest
+    let share = SharedReader(wrappedValue: 0, .redis("count", store: store))
+    try await store.connected(within: patience)
+    let first = try #require(try group.servers.first { try $0.serves("reader") })
+    #expect(first.port != group.servers[0].port)
+    try await writer.updateAtomically { $0 += 1 }
+    try await share.becomes(1)
+
+    first.kill()
+    try await eventually("the reader has another server") {
+      try group.servers.contains { try $0.isRunning && $0.serves("reader") }
+    }
+    try await writer.updateAtomically { $0 += 1 }
+    try await share.becomes(2)
+
+    group.servers[0].kill()
+    try await group.isReplaced(group.servers[0])
+    try await writer.updateAtomically { $0 += 1 }
+    try await share.becomes(3)
+  }
+
   @Test("leaves a paused primary when a Sentinel announces another one")
   func leavesPaused() async throws {
     let group = try await SentinelGroup()
@@ -128,7 +156,8 @@ struct SentinelTests {
       let reply = try sentinel.command(rules + [Data(">secret".utf8)])
       #expect(reply.text == "OK", "\(reply)")
     }
-    let store = try group.store("service", group.url(query: "&sentinel-user=listener&sentinel-password=secret"))
+    let url = group.url(query: "&sentinel-user=listener&sentinel-password=secret")
+    let store = try group.store("service", url)
     let share = Shared(wrappedValue: 0, .redis("count", store: store))
     share.withLock { $0 = 1 }
     try await share.save()
@@ -139,6 +168,18 @@ struct SentinelTests {
     try await share.save()
     let primary = try #require(try group.primary())
     try await eventually("the new primary has the value") { try primary.command("GET", "count").text == "2" }
+
+    // A service that only reads needs to know the replicas, too.
+    var configuration = try RedisConfiguration(url: url)
+    configuration.access = .readOnly
+    let unentitled = RedisStore(configuration, logger: quiet).endingWithTest
+    await unentitled.cannotConnect(.permissionDenied, "SENTINEL REPLICAS")
+    let further = try RedisAccess.sentinelRules(user: "listener", access: .readOnly).split(separator: " ")
+    for sentinel in group.sentinels {
+      #expect(try sentinel.command(further.map { Data($0.utf8) }).text == "OK")
+    }
+    let reader = RedisStore(configuration, logger: quiet).endingWithTest
+    try await reader.connected(within: patience)
   }
 
   #if TLS
@@ -159,4 +200,11 @@ struct SentinelTests {
       try await eventually("the new primary has the value") { try primary.command("GET", "count").text == "2" }
     }
   #endif
+}
+
+extension PrivateRedisServer {
+  /// Whether a service is connected to it.
+  fileprivate func serves(_ label: String) throws -> Bool {
+    try command("CLIENT", "LIST").text?.contains("name=\(label):writer") == true
+  }
 }

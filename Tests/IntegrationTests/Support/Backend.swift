@@ -155,7 +155,7 @@ struct FakeBackend: Backend {
   func configuration() -> RedisConfiguration { .inProcess }
 
   func connector(_ configuration: RedisConfiguration) -> any RedisConnector {
-    InProcessConnector(redis, client: configuration.label)
+    InProcessConnector(redis, client: configuration.label, access: configuration.access)
   }
 
   func goDown() {

@@ -32,6 +32,36 @@ struct LinkChecksTests {
     #expect(requests.count { if case .summarize = $0.command { true } else { false } } == 1)
   }
 
+  @Test(
+    "ForeignEditsSeen: a server that has accepted to report writes, and does not, is noticed once",
+    arguments: [false, true]
+  )
+  func silentTracking(isReported: Bool) throws {
+    var link = try tracking(["a", "b"], showing: .document(7, "7"))
+    _ = link.takeEffects()
+    var (now, noticed) = (start, [Duration]())
+    for (id, revision) in zip(Array(link.members.ids), [8, 9] as [UInt64]) {
+      link.changed(id)
+      let request = link.send(id, "1", at: now)
+      link.arrived(
+        [.reply(id: request, .commit(.committed(revision)))],
+        on: .writer,
+        epoch: link.session.epoch,
+        now: now
+      )
+      if isReported { link.arrived([.invalidated(["a"])], on: .subscriber, epoch: link.session.epoch, now: now) }
+      for wait in [1_900, 2_000, 2_500] as [Int64] {
+        let moment = now + .milliseconds(wait)
+        link.answerOnce(at: moment, stored: .document(revision, "1"))
+        if link.takeEffects().contains(where: { if case .trackingSilent = $0 { true } else { false } }) {
+          noticed.append(moment - start)
+        }
+      }
+      now += .seconds(3)
+    }
+    #expect(noticed == (isReported ? [] : [.seconds(2)]))
+  }
+
   @Test("AcknowledgedSurvives: a message counts as sent before an eviction until all earlier ones have arrived")
   func messagesBehindVitals() throws {
     var link = LinkState.make()

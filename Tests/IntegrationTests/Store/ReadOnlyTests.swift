@@ -1,0 +1,210 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import SharedStateRedisTesting
+import Testing
+
+@Suite("A store that only reads", .timeLimit(.minutes(5)), .endsStores)
+struct ReadOnlyTests {
+  private func reader(
+    on backend: any Backend,
+    namespace: String = "",
+    configure: (inout RedisConfiguration) -> Void = { _ in }
+  ) throws -> RedisStore {
+    try backend.store("reader") {
+      $0.access = .readOnly
+      $0.namespace = namespace
+      configure(&$0)
+    }
+  }
+
+  @Test("Converges: it shows every change, and discards its own", arguments: BackendKind.allCases, ["", "shop:"])
+  func changes(kind: BackendKind, namespace: String) async throws {
+    let backend = try kind.make()
+    let writer = Shared(
+      wrappedValue: 0,
+      .redis("count", store: try backend.store("writer") { $0.namespace = namespace })
+    )
+    let store = try reader(on: backend, namespace: namespace)
+    let share = Shared(wrappedValue: 0, .redis("count", store: store))
+    writer.withLock { $0 = 1 }
+    try await writer.save()
+    try await share.becomes(1)
+
+    share.withLock { $0 = 2 }
+    #expect((share.saveError as? RedisSharedStateError)?.code == .readOnly)
+    try await share.becomes(1)
+    await #expect(throws: RedisSharedStateError.readOnly(name: "count")) { try await share.save() }
+    await #expect(throws: RedisSharedStateError.readOnly(name: "count")) { try await share.reset() }
+    await #expect(throws: RedisSharedStateError.readOnly(name: "count")) {
+      try await share.updateAtomically { $0 += 1 }
+    }
+    try await share.load()
+    #expect(share.wrappedValue == 1)
+
+    writer.withLock { $0 = 3 }
+    try await share.becomes(3)
+    try await writer.reset()
+    try await share.becomes(0)
+    #expect(try backend.get("\(namespace)count") == nil)
+  }
+
+  @Test("a flush reports the values whose changes were discarded", arguments: BackendKind.allCases)
+  func flush(kind: BackendKind) async throws {
+    let store = try reader(on: try kind.make())
+    let share = Shared(wrappedValue: 0, .redis("count", store: store))
+    share.withLock { $0 = 2 }
+    await #expect(throws: RedisSharedStateError.changesGivenUp(names: ["count"], further: 0)) {
+      try await store.flush(within: patience)
+    }
+  }
+
+  @Test("discards a change at once while the server is gone", arguments: BackendKind.allCases)
+  func discardsOffline(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    try backend.set("count", "1")
+    let store = try reader(on: backend)
+    let share = Shared(wrappedValue: 0, .redis("count", store: store))
+    try await share.becomes(1)
+    try backend.goDown()
+    try await store.isDown()
+    share.withLock { $0 = 2 }
+    #expect((share.saveError as? RedisSharedStateError)?.code == .readOnly)
+    try await share.becomes(1)
+    await #expect(throws: RedisSharedStateError.readOnly(name: "count")) { try await share.save() }
+    try backend.comeBack()
+    try await store.isUp()
+    #expect(try backend.get("count") == "1")
+  }
+
+  @Test("ForeignEditsSeen: an edit is shown, and gets no revision", arguments: BackendKind.allCases, ["", "shop:"])
+  func edit(kind: BackendKind, namespace: String) async throws {
+    let backend = try kind.make()
+    let share = Shared(wrappedValue: 0, .redis("count", store: try reader(on: backend, namespace: namespace)))
+    try await share.load()
+    for edit in [7, 8] {
+      try backend.set("\(namespace)count", "\(edit)")
+      try await share.becomes(edit)
+    }
+    #expect(try backend.get("\(namespace)meta:{count}") == nil)
+  }
+
+  @Test("AcknowledgedSurvives: a value that the server has lost stays, until a service that writes restores it")
+  func loss() async throws {
+    let backend = try ServerBackend(isPersistent: false)
+    let writerWay = Way()
+    let writerStore = try backend.store("writer", way: writerWay)
+    let writer = Shared(wrappedValue: 0, .redis("count", store: writerStore))
+    let store = try reader(on: backend)
+    let share = Shared(wrappedValue: 0, .redis("count", store: store))
+    writer.withLock { $0 = 1 }
+    try await writer.save()
+    try await share.becomes(1)
+    try await backend.cutOff(writerStore, "writer", writerWay)
+    try backend.restartFromDump()
+    try await store.isDown()
+    try await store.isUp()
+    try await share.load()
+    #expect(share.wrappedValue == 1)
+    #expect(try backend.get("count") == nil)
+    writerWay.open()
+    try await eventually("the value is restored") { try backend.get("count") == "1" }
+  }
+
+  /// Commands that write, publish, or run code.
+  private static let writing = [
+    "eval", "evalsha", "script", "set", "msetnx", "publish", "spublish", "unlink", "del", "rename",
+  ]
+
+  @Test(
+    "runs no command that its rights for reading do not permit, and none that writes",
+    arguments: ["", "shop:", "{tag}:"]
+  )
+  func rights(namespace: String) async throws {
+    let rules = try RedisAccess.rules(user: "display", namespace: namespace, access: .readOnly)
+    let backend = try ServerBackend()
+    let reply = try backend.server.command(
+      ((rules.split(separator: " ").map(String.init)) + [">secret"]).map { Data($0.utf8) }
+    )
+    try #require(reply.text == "OK")
+    try backend.server.command("CONFIG", "RESETSTAT")
+    let store = try reader(on: backend, namespace: namespace) {
+      $0.credentialsProvider = { RedisCredentials(user: "display", password: "secret") }
+    }
+    let (small, large) = (
+      Shared(wrappedValue: 0, .redis("count", store: store)), Shared(wrappedValue: "", .redis("text", store: store))
+    )
+    try await small.load()
+    try await large.load()
+    try backend.server.command("CONFIG", "RESETSTAT")
+    small.withLock { $0 = 1 }
+    #expect((small.saveError as? RedisSharedStateError)?.code == .readOnly)
+    let stats = try backend.server.command("INFO", "commandstats").text ?? ""
+    for command in Self.writing { #expect(!stats.contains("cmdstat_\(command)"), "\(command)") }
+
+    let writer = try backend.store("writer") { $0.namespace = namespace }
+    let (count, text) = (
+      Shared(wrappedValue: 0, .redis("count", store: writer)), Shared(wrappedValue: "", .redis("text", store: writer))
+    )
+    let long = String(repeating: "x", count: 100_000)
+    count.withLock { $0 = 5 }
+    text.withLock { $0 = long }
+    try await writer.flush(within: patience)
+    try await small.becomes(5)
+    try await large.becomes(long)
+    #expect(store.status == .connected)
+    let log = try backend.server.command("ACL", "LOG")
+    #expect(log == .array([]), "\(log)")
+  }
+}
+
+@Suite("A store that only reads, on a replica", .timeLimit(.minutes(5)), .endsStores)
+struct ReplicaReaderTests {
+  private let primary: PrivateRedisServer
+  private let replica: PrivateRedisServer
+
+  init() throws {
+    primary = try PrivateRedisServer(configuration: ["repl-diskless-sync-delay 0"])
+    replica = try PrivateRedisServer(configuration: ["replicaof 127.0.0.1 \(primary.port)"])
+  }
+
+  private func store(_ label: String, at server: PrivateRedisServer, _ access: RedisAccess) throws -> RedisStore {
+    var configuration = try RedisConfiguration(url: server.url)
+    configuration.hurry(label: label)
+    configuration.access = access
+    configuration.keepAliveInterval = .milliseconds(100)
+    return RedisStore(configuration, logger: quiet).endingWithTest
+  }
+
+  @Test("Converges, ForeignEditsSeen: hears of what happens at the primary")
+  func hears() async throws {
+    let writer = Shared(wrappedValue: 0, .redis("count", store: try store("writer", at: primary, .readWrite)))
+    let store = try store("reader", at: replica, .readOnly)
+    let share = SharedReader(wrappedValue: 0, .redis("count", store: store))
+    try await store.connected(within: patience)
+    writer.withLock { $0 = 1 }
+    try await share.becomes(1)
+    try await writer.updateAtomically { $0 += 1 }
+    try await share.becomes(2)
+    try primary.command("SET", "count", "30")
+    try await share.becomes(30)
+  }
+
+  @Test("Liveness: says that its values may be stale when the replica has lost its primary")
+  func outOfStep() async throws {
+    try primary.command("SET", "count", "1")
+    let store = try store("reader", at: replica, .readOnly)
+    let share = SharedReader(wrappedValue: 0, .redis("count", store: store))
+    try await share.becomes(1)
+    try await store.connected(within: patience)
+    primary.kill()
+    try await store.isReconnecting(because: .outOfStep)
+    guard case .stale(_, .outOfStep) = store.health else {
+      Issue.record("\(store.health)")
+      return
+    }
+    #expect(share.wrappedValue == 1)
+    try primary.restart()
+    try await store.isUp()
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+/// Transcripts: a service that may write nothing.
+@Suite("A replica that only reads", .timeLimit(.minutes(5)))
+struct ReplicaReadOnlyTests {
+  private static let error = RedisSharedStateError.readOnly(name: "flags")
+
+  @Test("Converges: a local change is discarded, and the box shows the confirmed state again")
+  func change() throws {
+    var replica = Replica.live(at: 7, "1", access: .readOnly)
+    let actions = replica.discarded(stamp: 3)
+    #expect(actions.contains(.status(.saveError(Self.error))))
+    #expect(actions.contains(.report(.gaveUp(Self.error))))
+    let delivery = try #require(actions.lazy.compactMap(\.delivery).first)
+    #expect(delivery.state == .document(7, "1"))
+    #expect(delivery.stamp == 3)
+    #expect(replica.delivered(delivery, outcome: .shown) == [])
+    #expect(replica.takeWrite() == nil)
+    #expect(!replica.hasPendingChange)
+  }
+
+  @Test("Converges: without a connection, a local change is discarded as well")
+  func changeOffline() throws {
+    var replica = Replica.live(at: 7, "1", access: .readOnly)
+    _ = replica.disconnected(.lost)
+    let delivery = try #require(replica.discarded(stamp: 3).lazy.compactMap(\.delivery).first)
+    #expect(delivery.state == .document(7, "1"))
+    #expect(delivery.stamp == 3)
+  }
+
+  @Test("Converges: a local change before the first read is discarded for the default, and the read is shown")
+  func changeBeforeRead() throws {
+    var replica = Replica.reading(access: .readOnly)
+    let delivery = try #require(replica.discarded(stamp: 1).lazy.compactMap(\.delivery).first)
+    #expect(delivery.state.content == .absent)
+    #expect(!replica.delivered(delivery, outcome: .shown).contains(.status(.loading(false))))
+    let read = try #require(replica.stored(.document(7, "1")).lazy.compactMap(\.delivery).first)
+    #expect(read.state == .document(7, "1"))
+    #expect(read.stamp == 1)
+  }
+
+  @Test("Converges: a change that prevented a state from being shown is discarded, and that state is shown")
+  func changeMeanwhile() throws {
+    var replica = Replica.live(at: 7, "1", access: .readOnly)
+    let delivery = replica.delivery(of: .set(8, "2"))
+    #expect(replica.discarded(stamp: 3).compactMap(\.delivery) == [])
+    let next = try #require(replica.delivered(delivery, outcome: .superseded).lazy.compactMap(\.delivery).first)
+    #expect(next.state == .document(8, "2"))
+    #expect(next.stamp == 3)
+  }
+
+  @Test(
+    "AcknowledgedSurvives: a lost version stays in the box, and is left to others to restore",
+    arguments: [true, false]
+  )
+  func loss(isEmpty: Bool) {
+    var replica = Replica.live(at: 7, "1", access: .readOnly)
+    replica.reconnect()
+    let actions = replica.stored(isEmpty ? .absent : .document(5, "0"))
+    #expect(actions.compactMap(\.delivery) == [])
+    #expect(replica.takeWrite() == nil)
+  }
+
+  @Test("AcknowledgedSurvives: a value that is left to the server follows it, whatever it has lost")
+  func adoptedLoss() {
+    var replica = Replica.reading(dataLoss: .adoptServer, access: .readOnly)
+    deliver(replica.stored(.document(7, "1")), to: &replica, outcome: .shown)
+    let shown = replica.stored(.document(5, "0")).compactMap(\.delivery)
+    #expect(shown.map(\.state) == [.document(5, "0")])
+    #expect(replica.takeWrite() == nil)
+  }
+
+  @Test("ForeignEditsSeen: an edit is shown, and gets no revision")
+  func edit() {
+    var replica = Replica.live(at: 7, "1", access: .readOnly)
+    let edited = StoredValue(meta: nil, content: .document(Data("9".utf8)))
+    let shown = replica.stored(edited).compactMap(\.delivery)
+    #expect(shown.map(\.state.content) == [edited.content])
+    deliver(shown.map { .show($0) }, to: &replica, outcome: .shown)
+    #expect(replica.takeWrite() == nil)
+  }
+}
