@@ -101,6 +101,8 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     public static let valueTypeMismatch = Code("valueTypeMismatch")
     /// Nothing is stored under the name.
     public static let notStored = Code("notStored")
+    /// This process is the child of a `fork`, and the store belongs to its parent. Call `exec` in a child.
+    public static let forked = Code("forked")
     /// The store was shut down.
     public static let stopped = Code("stopped")
   }
@@ -133,6 +135,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     case valueTypeMismatch(name: String, existing: String, requested: String, declaredAt: String?)
     case notStored(name: String)
     case readOnly(name: String)
+    case forked
     case stopped
   }
 }
@@ -186,6 +189,7 @@ extension RedisSharedStateError {
     case .valueTypeMismatch: .valueTypeMismatch
     case .notStored: .notStored
     case .readOnly: .readOnly
+    case .forked: .forked
     case .stopped: .stopped
     }
   }
@@ -362,6 +366,9 @@ extension RedisSharedStateError {
     Self(.readOnly(name: name))
   }
 
+  /// An error with the code ``Code/forked``.
+  public static var forked: Self { Self(.forked) }
+
   /// An error with the code ``Code/stopped``.
   public static var stopped: Self { Self(.stopped) }
 }
@@ -439,6 +446,8 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
       "Nothing is stored under '\(name)'."
     case .readOnly(let name):
       "This service only reads '\(name)', and discards its own changes: see RedisConfiguration.access."
+    case .forked:
+      "This process was forked, and the store belongs to its parent. Call exec in the child, or make it before the store."
     case .stopped:
       "The store was shut down."
     }
@@ -543,7 +552,8 @@ extension RedisSharedStateError: StoreError {
     case .permissionDenied(_, let subject): subject == nil
     case .invalidURL, .serverRequired, .unreachable, .disconnected, .timedOut, .tlsFailed, .unsupported,
       .authenticationFailed, .sentinelAuthenticationFailed, .notPrimary, .moved, .outOfThreads, .serverError,
-      .protocolViolation, .changesGivenUp, .undelivered, .outcomeUnknown, .notStored, .stopped:
+      .protocolViolation, .changesGivenUp, .undelivered, .outcomeUnknown, .notStored, .forked,
+      .stopped:
       true
     case .invalidName, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .valueTypeMismatch,
       .readOnly:

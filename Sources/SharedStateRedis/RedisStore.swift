@@ -197,6 +197,7 @@ public final class RedisStore: Sendable {
   /// - Throws: The reason why the store is not live: at once when only a person can fix it, such as a wrong password;
   ///   otherwise after the timeout. ``RedisSharedStateError/Code/stopped``, or `CancellationError`.
   public func connected(within timeout: Duration) async throws {
+    try ForkedChild.refuse()
     connect()
     try await Deadline.run(within: timeout) {
       for await (health, isOpen) in self.statusBoard.progress {
@@ -236,6 +237,7 @@ public final class RedisStore: Sendable {
 
   /// - Parameter report: Takes the values with a change that was given up.
   private func flush(within timeout: Duration, report: (Set<Name>) -> Void) async throws {
+    try ForkedChild.refuse()
     let countdown = Countdown()
     let waiters = link.flush(until: .now + timeout) { result in countdown.finishOne(result.map { _ in }) }
     var failure: RedisSharedStateError?

@@ -35,6 +35,8 @@ final class ExitWatch: Sendable {
   }
 
   private func end() {
+    // The parent delivers them.
+    if ForkedChild.isCurrent { return }
     let stores = entries.withLock { entries in
       entries.values.compactMap { entry in entry.store.map { (store: $0, timeout: entry.timeout) } }
     }

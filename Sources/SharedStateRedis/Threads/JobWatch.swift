@@ -5,7 +5,7 @@ import Synchronization
 /// The thread that notices, for all links of the process, that a thread spends too long in the program's code.
 ///
 /// It ticks only while there are jobs to watch, and sleeps otherwise: waking it takes one system call for each burst of
-/// activity. At each tick it also tries again to start threads that the system has refused to a link.
+/// activity. It ends with the last link. At each tick it also tries again to start threads that the system has refused to a link.
 final class JobWatch: Sendable {
   static let shared = JobWatch()
 
@@ -20,12 +20,26 @@ final class JobWatch: Sendable {
 
   private struct State {
     var added: [Link] = []
+    /// How many links have not stopped.
+    var expected = 0
     var isStarted = false
     var isAsleep = false
   }
 
   private let state = Mutex(State())
   private let waker = Waker()
+
+  /// A link was made, which will be added.
+  func expect() { state.withLock { $0.expected += 1 } }
+
+  /// A link has stopped. It may still be added, to perform its last jobs.
+  func expectNoMore() {
+    let isUseless = state.withLock { state in
+      state.expected -= 1
+      return state.expected == 0 && state.isAsleep
+    }
+    if isUseless { waker.wake() }
+  }
 
   /// Watches a link until it has no more jobs.
   func add(_ link: Link) {
@@ -50,12 +64,15 @@ final class JobWatch: Sendable {
   private func run() {
     var links: [Link] = []
     while true {
-      let isAsleep = state.withLock { state in
+      let (isAsleep, isOver) = state.withLock { state in
         links += state.added
         state.added = []
-        state.isAsleep = links.isEmpty
-        return links.isEmpty
+        let isOver = links.isEmpty && state.expected == 0
+        state.isAsleep = links.isEmpty && !isOver
+        state.isStarted = !isOver
+        return (links.isEmpty, isOver)
       }
+      if isOver { return }
       waker.wait(until: .now + (isAsleep ? .seconds(3_600) : Self.tick))
       links.removeAll { !$0.checkJobs() }
     }

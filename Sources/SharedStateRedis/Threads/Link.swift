@@ -76,6 +76,8 @@ package final class Link: Sendable {
     if watch.metrics.hasBackEnd { state.measurements.begin() }
     guarded = Mutex(Guarded(state: state))
     connector.whenMoved { [weak self] in self?.moved() }
+    ForkedChild.watch()
+    if schedule == nil { JobWatch.shared.expect() }
   }
 
   /// Sends nothing to the present server any more, and connects to the one that has taken over.
@@ -96,6 +98,7 @@ package final class Link: Sendable {
     attachment: any ReplicaAttachment,
     whenJoined: (LinkState.ReplicaID) -> Void
   ) throws(RedisSharedStateError) {
+    try ForkedChild.refuse()
     let ((result, first), todo) = decide { guarded in
       let first = guarded.state.firstAttachment(of: names)
       let result = Result { () throws(RedisSharedStateError) in
@@ -120,6 +123,7 @@ package final class Link: Sendable {
 
   /// Notes that the share of a replica is gone. May be called from anywhere.
   package func leave(_ id: LinkState.ReplicaID) {
+    if ForkedChild.isCurrent { return }
     departures.withLock { $0.append(id) }
     wake(.writer)
   }
@@ -233,11 +237,13 @@ package final class Link: Sendable {
 
   /// The program has read the save error of a share.
   func saveErrorWasRead(_ id: LinkState.ReplicaID, _ error: RedisSharedStateError) {
+    if ForkedChild.isCurrent { return }
     guarded.withLock { $0.state.saveErrorWasRead(id, error) }
   }
 
   /// The program was notified of all changes of a share that were given up.
   func discardedWasReported(_ id: LinkState.ReplicaID) {
+    if ForkedChild.isCurrent { return }
     guarded.withLock { $0.state.discardedWasReported(id) }
   }
 
@@ -260,13 +266,12 @@ package final class Link: Sendable {
     sending id: LinkState.ReplicaID? = nil,
     _ body: (inout LinkState) throws(RedisSharedStateError) -> LinkState.WaiterID
   ) -> LinkState.WaiterID? {
-    let result = update(sending: id) { guarded in
-      Result { () throws(RedisSharedStateError) in try body(&guarded.state) }
-    }
-    switch result {
-    case .success(let waiter):
-      return waiter
-    case .failure(let error):
+    do throws(RedisSharedStateError) {
+      try ForkedChild.refuse()
+      return try update(sending: id) { guarded in
+        Result { () throws(RedisSharedStateError) in try body(&guarded.state) }
+      }.get()
+    } catch {
       completion(.failure(error))
       return nil
     }
@@ -276,6 +281,7 @@ package final class Link: Sendable {
 
   /// Connects, unless that was done before.
   package func start() {
+    if ForkedChild.isCurrent { return }
     update { $0.state.start() }
   }
 
@@ -284,12 +290,15 @@ package final class Link: Sendable {
   /// - Returns: The names of the replicas with a change that was not acknowledged.
   @discardableResult
   package func stop() -> [String] {
+    if ForkedChild.isCurrent { return [] }
     defer { connector.close() }
-    return update { guarded in
-      let pending = guarded.state.pendingNames
+    let (pending, isFirst) = update { guarded in
+      let (pending, isFirst) = (guarded.state.pendingNames, guarded.state.session.phase != .stopped)
       guarded.state.stop()
-      return pending
+      return (pending, isFirst)
     }
+    if isFirst, schedule == nil { JobWatch.shared.expectNoMore() }
+    return pending
   }
 
   /// How many replicas have a change that the server has not acknowledged.

@@ -72,6 +72,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   func boxDidMutate() {
     let (box, membership) = state.withLock { ($0.box, $0.membership) }
     guard let box else { return }
+    if ForkedChild.isCurrent { return box.updateStatus { $0.saveError = RedisSharedStateError.forked } }
     switch membership {
     case .success(let id):
       // No snapshot is taken, so the watch goes on: each mutation gets here.

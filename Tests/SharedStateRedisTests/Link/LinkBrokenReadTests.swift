@@ -92,15 +92,21 @@ struct LinkBrokenReadTests {
     #expect(server.breaks > names.count)
   }
 
-  @Test("no commit is blamed for a document that breaks the connection, however many there are")
-  func commits() throws {
+  @Test(
+    "no commit is blamed for a document that breaks the connection, however many there are",
+    arguments: [false, true]
+  )
+  func commits(areResets: Bool) throws {
     let server = Server()
     server.poison = ["value20"]
     var service = try service(server, names)
     service.run(for: .seconds(5))
     var isAlone = true
     for _ in 0..<200 {
-      for id in service.link.members.ids { service.link.changed(id) }
+      for id in service.link.members.ids {
+        // A reset is sent without an encoding before it.
+        if areResets { _ = try service.link.reset(id, stamp: 0, now: service.now) } else { service.link.changed(id) }
+      }
       service.run(for: .milliseconds(100)) { service in
         let requests = service.link.connections.unanswered(on: .writer)
         let isReading = requests.contains { if case .read = $0 { true } else { false } }

@@ -115,6 +115,24 @@ struct ReplicaMessageTests {
     #expect(replica.save(waiter: 5, stamp: 1).contains(.settled))
   }
 
+  @Test(
+    "PendingSurvives: a save that was requested during the encoding hears of the discarded change, and no later one"
+  )
+  func discardedWithSave() {
+    var replica = Replica.live(at: 5, "a", conflict: .reject)
+    _ = replica.changed()
+    deliver(replica.announced(.set(6, "b"), vitals: .calm), to: &replica, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.save(waiter: 5, stamp: 1)
+    let conflict = RedisSharedStateError.conflict(name: "flags", local: Data("c".utf8), stored: Data("b".utf8))
+    let actions = replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1))
+    let rest = deliver(actions, to: &replica, outcome: .shown)
+    #expect((actions + rest).contains(.resume([5], conflict)))
+    // The next one begins anew.
+    #expect(!replica.save(waiter: 6, stamp: 2).contains(.resume([6], conflict)))
+    #expect(replica.beginsEncoding() == true)
+  }
+
   @Test("makes a rejecting change yield at once")
   func rejection() {
     var replica = discarding()

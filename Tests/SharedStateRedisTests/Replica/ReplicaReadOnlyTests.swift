@@ -42,12 +42,15 @@ struct ReplicaReadOnlyTests {
     #expect(read.stamp == 1)
   }
 
-  @Test("Converges: a change that prevented a state from being shown is discarded, and that state is shown")
-  func changeMeanwhile() throws {
+  @Test(
+    "Converges: a change made while a state is shown, before or after that, is discarded, and the state is shown",
+    arguments: [Replica.DeliveryOutcome.superseded, .shown]
+  )
+  func changeMeanwhile(outcome: Replica.DeliveryOutcome) throws {
     var replica = Replica.live(at: 7, "1", access: .readOnly)
     let delivery = replica.delivery(of: .set(8, "2"))
     #expect(replica.discarded(stamp: 3).compactMap(\.delivery) == [])
-    let next = try #require(replica.delivered(delivery, outcome: .superseded).lazy.compactMap(\.delivery).first)
+    let next = try #require(replica.delivered(delivery, outcome: outcome).lazy.compactMap(\.delivery).first)
     #expect(next.state == .document(8, "2"))
     #expect(next.stamp == 3)
   }
