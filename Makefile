@@ -1,6 +1,6 @@
 # Each target installs the system packages that it needs when they are missing; see scripts/require.
 
-.PHONY: demo demo-workflow test check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
+.PHONY: demo demo-workflow test test-servers check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
 .PHONY: check-format check-samples check-time-limits check-macros check-compose check-build check-features check-docs
 .PHONY: check-core check-plain check-tracing check-threads check-commits check-mutations check-api
 .PHONY: check-consumers check-server check-examples
@@ -35,6 +35,12 @@ test:
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --skip $(BUSY_TESTS) --skip $(PURE_TESTS)
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --filter $(PURE_TESTS)
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --filter $(BUSY_TESTS)
+
+# The tests that start servers, with other servers than the system's. Not a part of 'make test', because it downloads them.
+test-servers:
+	@scripts/require hiredis openssl openssl-tool redis-server pip
+	swift build --build-tests
+	$(TEST_ENVIRONMENT) scripts/test-servers $(SERVERS)
 
 # A payment service is killed between charging an order and saving the result.
 demo-workflow:

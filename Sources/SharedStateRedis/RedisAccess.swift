@@ -8,7 +8,8 @@ public enum RedisAccess: Hashable, Sendable, CaseIterable {
   /// The command that gives a user of the server exactly the rights that a store needs.
   ///
   /// It takes away all other keys, channels and commands, and neither sets nor changes a password: add `>password` to it.
-  /// Run it on every server that the store may connect to.
+  /// Run it on every server that the store may connect to. A server before 7.0 knows neither `%R~`, for which `~` stands
+  /// there, nor the commands of sharded channels.
   ///
   /// - Parameters:
   ///   - user: The name of the user, without spaces.

@@ -35,7 +35,9 @@ struct ClusterTests {
   @Test("needs no more rights than its rules list")
   func rights() async throws {
     let group = try await ClusterGroup()
-    let rules = try RedisAccess.rules(user: "alice", namespace: ClusterGroup.namespace, isCluster: true)
+    let rules = ServerVersion.rights(
+      try RedisAccess.rules(user: "alice", namespace: ClusterGroup.namespace, isCluster: true)
+    )
     for node in group.nodes {
       let reply = try node.command((rules.split(separator: " ") + [">secret"]).map { Data($0.utf8) })
       #expect(reply.text == "OK", "\(reply)")

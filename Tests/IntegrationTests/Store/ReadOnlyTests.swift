@@ -101,8 +101,9 @@ struct ReadOnlyTests {
     try await writer.save()
     try await share.becomes(1)
     try await backend.cutOff(writerStore, "writer", writerWay)
-    try backend.restartFromDump()
+    try backend.goDown()
     try await store.isDown()
+    try backend.comeBack()
     try await store.isUp()
     try await share.load()
     #expect(share.wrappedValue == 1)
@@ -121,7 +122,9 @@ struct ReadOnlyTests {
     arguments: ["", "shop:", "{tag}:"]
   )
   func rights(namespace: String) async throws {
-    let rules = try RedisAccess.rules(user: "display", namespace: namespace, access: .readOnly)
+    let rules = ServerVersion.rights(
+      try RedisAccess.rules(user: "display", namespace: namespace, access: .readOnly)
+    )
     let backend = try ServerBackend()
     let reply = try backend.server.command(
       ((rules.split(separator: " ").map(String.init)) + [">secret"]).map { Data($0.utf8) }

@@ -128,7 +128,7 @@ enum BackendKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
       backend.redis.refuseTracking()
       return backend
     case .server:
-      return try ServerBackend(configuration: ["user default on nopass ~* &* +@all -\(right)"])
+      return try ServerBackend(configuration: ["user default on nopass ~* &* \(ServerVersion.everything(but: right))"])
     }
   }
 }
