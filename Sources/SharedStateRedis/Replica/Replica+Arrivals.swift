@@ -263,9 +263,10 @@ extension Replica {
     let mayRestore = policy.dataLoss == .reseed && online?.circumstances.mayRestore ?? true
     // A later version is gone for good. The older one that another service has restored gets a revision above it.
     if verdict == .follow, mayRestore, isOlderThanGone(stored) { return adapted(.adopt, to: stored) }
-    if online?.mending.isPermitted == false {
+    if !policy.repairs || online?.mending.isPermitted == false {
       switch verdict {
-      case .restore, .giveBack, .wait(.antiEntropy): return .leave
+      // A replica that never repairs anything would keep for ever what no other service can restore.
+      case .restore, .giveBack, .wait(.antiEntropy): return policy.repairs || mayRestore ? .leave : .follow
       case .merge: return .follow
       case .adopt: return .show
       case .follow, .show, .leave, .wait(.moment): break

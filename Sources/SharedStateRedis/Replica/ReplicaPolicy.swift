@@ -6,6 +6,9 @@ package struct ReplicaPolicy: Hashable, Sendable {
   package var timeToLive: UInt64
   /// Whether edits made without a revision get one.
   package var detectsForeignEdits: Bool
+  /// Whether a version that the server has lost is restored, and an edit gets a revision. Otherwise that is left to
+  /// other services, and the replica writes nothing that the program has not asked for.
+  package var repairs: Bool
   /// The largest document that is read, or taken from a message, in bytes.
   package var maximumBytes: Int
   /// The largest document that is sent with the announcement of a change, in bytes. A larger one has to be read.
@@ -18,6 +21,7 @@ package struct ReplicaPolicy: Hashable, Sendable {
     dataLoss: DataLossPolicy = .reseed,
     timeToLive: UInt64 = 0,
     detectsForeignEdits: Bool = true,
+    repairs: Bool = true,
     maximumBytes: Int = 1 << 20,
     inlineLimit: Int = 8_192,
     writer: String
@@ -26,6 +30,7 @@ package struct ReplicaPolicy: Hashable, Sendable {
     self.dataLoss = dataLoss
     self.timeToLive = timeToLive
     self.detectsForeignEdits = detectsForeignEdits
+    self.repairs = repairs
     self.maximumBytes = maximumBytes
     self.inlineLimit = inlineLimit
     self.writer = writer

@@ -110,12 +110,14 @@ extension Replica {
     conflict: ConflictPolicy = .merge,
     dataLoss: DataLossPolicy = .reseed,
     detectsForeignEdits: Bool = true,
+    repairs: Bool = true,
     maximumBytes: Int = 1 << 20
   ) -> Replica {
     let policy = ReplicaPolicy(
       conflict: conflict,
       dataLoss: dataLoss,
       detectsForeignEdits: detectsForeignEdits,
+      repairs: repairs,
       maximumBytes: maximumBytes,
       writer: "me"
     )
@@ -164,9 +166,15 @@ extension Replica {
     _ text: String,
     conflict: ConflictPolicy = .merge,
     dataLoss: DataLossPolicy = .reseed,
-    detectsForeignEdits: Bool = true
+    detectsForeignEdits: Bool = true,
+    repairs: Bool = true
   ) -> Replica {
-    var replica = reading(conflict: conflict, dataLoss: dataLoss, detectsForeignEdits: detectsForeignEdits)
+    var replica = reading(
+      conflict: conflict,
+      dataLoss: dataLoss,
+      detectsForeignEdits: detectsForeignEdits,
+      repairs: repairs
+    )
     let stored = StoredValue.document(revision, text)
     guard case .show(let delivery)? = replica.stored(stored).last else { fatalError("Nothing was shown.") }
     _ = replica.delivered(delivery, outcome: .shown)
