@@ -6,6 +6,7 @@ import PackageDescription
 let package = Package(
   name: "swift-shared-state",
   products: [
+    .library(name: "ConfigurationSharedState", targets: ["ConfigurationSharedState"]),
     .library(name: "SharedStateDependencies", targets: ["SharedStateDependencies"]),
     .library(name: "SharedState", targets: ["SharedState"]),
     .library(name: "SharedStateCombine", targets: ["SharedStateCombine"]),
@@ -32,6 +33,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
     // Only SharedStateServiceLifecycle links it.
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+    // Only ConfigurationSharedState links it, for documents in JSON.
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["JSON"]),
     // Only for the trait 'Tracing'.
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.2.0"),
     // Starts the programs that the demo and the tests run. No library uses it.
@@ -90,6 +93,16 @@ let package = Package(
         "SharedStateRedis",
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]
+    ),
+    .target(
+      name: "ConfigurationSharedState",
+      dependencies: [
+        "SharedState",
+        "SharedStateRedis",
+        .product(name: "Configuration", package: "swift-configuration"),
+      ],
+      // The protocols of swift-configuration are made with it.
+      swiftSettings: [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
     ),
     // Shows differences in tests. It is a module of its own, because the library that it uses would make every program
     // load 31 more shared libraries.
@@ -278,6 +291,7 @@ let package = Package(
     .testTarget(
       name: "SampleTests",
       dependencies: [
+        "ConfigurationSharedState",
         "SharedState",
         "SharedStateCombine",
         "SharedStateDependencies",
@@ -288,6 +302,7 @@ let package = Package(
         "SharedStateStoreCombine",
         "SharedStateStoreTesting",
         "SharedStateTesting",
+        .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),
         .product(name: "OpenCombine", package: "OpenCombine"),
@@ -331,6 +346,7 @@ let package = Package(
       name: "IntegrationTests",
       dependencies: [
         "ChaosService",
+        "ConfigurationSharedState",
         "LifecycleService",
         "MainThreadProgram",
         "RedisConnectionContract",
@@ -340,6 +356,8 @@ let package = Package(
         "SharedStateRedisTesting",
         "SharedStateServiceLifecycle",
         "SharedStateTesting",
+        .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "ConfigurationTesting", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),

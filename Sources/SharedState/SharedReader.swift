@@ -13,6 +13,11 @@ public struct SharedReader<Value> {
     projection = Projection(place)
   }
 
+  /// Reads the value of a box.
+  package init(_ box: ValueBox<Value>) {
+    self.init(box.place)
+  }
+
   /// Shares a value that is held in memory only, and that never changes.
   public init(value: Value) {
     self.init(ValueBox(value).place)

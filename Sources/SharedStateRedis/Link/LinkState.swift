@@ -47,7 +47,8 @@ package struct LinkState: Sendable {
 
   struct Member {
     var replica: Replica
-    let valueType: String
+    /// `nil`: it reads documents of any type.
+    let valueType: String?
     /// The share's attachment, as effects carry it.
     let attachment: AttachmentReference
     /// The box, as long as it has an unacknowledged change.
@@ -163,26 +164,29 @@ package struct LinkState: Sendable {
     listeners[Name(names.channel)]?.first
   }
 
-  /// The attachment of that replica.
+  /// The attachment of the oldest replica of a name that has a type.
   func firstAttachment(of names: KeyNames) -> AttachmentReference? {
-    firstReplica(of: names).flatMap { members[$0]?.attachment }
+    let ids = listeners[Name(names.channel)] ?? []
+    return ids.lazy.compactMap { members[$0] }.first { $0.valueType != nil }?.attachment
   }
 
   /// Adds a replica for a new share of a name. The attachment is held weakly.
   ///
+  /// - Parameter valueType: All shares of a name have the same; `nil`: the replica goes with any of them.
   /// - Throws: ``RedisSharedStateError/Code/valueTypeMismatch``, without the place,
   ///   ``RedisSharedStateError/Code/stopped``.
   package mutating func join(
     _ names: KeyNames,
     name: String,
-    valueType: String,
+    valueType: String?,
     policy: ReplicaPolicy,
     attachment: (any ReplicaAttachment)? = nil
   ) throws(RedisSharedStateError) -> ReplicaID {
     if session.phase == .stopped { throw .stopped }
     let channel = Name(names.channel)
-    for id in listeners[channel] ?? [] {
-      if let existing = members[id]?.valueType, existing != valueType {
+    if let valueType {
+      for id in listeners[channel] ?? [] {
+        guard let existing = members[id]?.valueType, existing != valueType else { continue }
         throw .valueTypeMismatch(name: name, existing: existing, requested: valueType, declaredAt: nil)
       }
     }

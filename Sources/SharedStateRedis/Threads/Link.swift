@@ -87,13 +87,15 @@ package final class Link: Sendable {
 
   /// Makes a replica for a share. It is held weakly.
   ///
-  /// - Parameter whenJoined: Takes the replica before its first effects are performed, which may run the program's code.
+  /// - Parameters:
+  ///   - valueType: All shares of a name have the same; `nil`: the replica goes with any of them.
+  ///   - whenJoined: Takes the replica before its first effects are performed, which may run the program's code.
   /// - Throws: ``RedisSharedStateError/Code/valueTypeMismatch``,
   ///   ``RedisSharedStateError/Code/stopped``.
   package func join(
     _ names: KeyNames,
     name: String,
-    valueType: String,
+    valueType: String?,
     policy: ReplicaPolicy,
     attachment: any ReplicaAttachment,
     whenJoined: (LinkState.ReplicaID) -> Void

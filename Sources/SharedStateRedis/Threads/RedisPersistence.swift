@@ -22,10 +22,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   private let state = Mutex(State())
   /// The number of the newest state that was shown; written with the box's lock held.
   private let shownSequence = Atomic<UInt64>(0)
-  /// The numbers of the newest status that is shown; written while the status is updated.
-  private let loadingNumber = Atomic<UInt64>(0)
-  private let loadErrorNumber = Atomic<UInt64>(0)
-  private let saveErrorNumber = Atomic<UInt64>(0)
+  private let shownStatus = ShownStatus()
 
   init(key: RedisSharedKey<Value>, initialValue: Value) {
     self.key = key
@@ -90,7 +87,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   func load(within timeout: Duration?) async throws {
     try await traced("load") {
       let id = try state.withLock { $0.membership }.get()
-      try await wait { completion in key.store.link.load(id, within: timeout, completion: completion) }
+      try await key.store.link.wait { completion in key.store.link.load(id, within: timeout, completion: completion) }
     }
   }
 
@@ -100,7 +97,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
       let id = try writable(membership)
       guard let box else { return }
       let stamp = box.versions.local
-      try await wait { completion in
+      try await key.store.link.wait { completion in
         key.store.link.save(
           id,
           stamp: stamp,
@@ -119,7 +116,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
       let id = try writable(membership)
       guard let box else { return }
       let stamp = box.versions.local
-      try await wait { completion in
+      try await key.store.link.wait { completion in
         key.store.link.reset(id, stamp: stamp, within: timeout, keeping: box, completion: completion)
       }
     }
@@ -132,7 +129,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     try await traced("updateAtomically") {
       let id = try writable(state.withLock { $0.membership })
       let (link, name) = (key.store.link, key.name)
-      try await wait { completion in
+      try await link.wait { completion in
         link.update(id, with: update, within: timeout, completion: completion)
       } onCancellation: { waiter in
         if link.cancelUpdate(waiter) { throw RedisSharedStateError.outcomeUnknown(name: name) }
@@ -150,31 +147,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   }
 
   private func traced(_ operation: String, _ body: () async throws -> Void) async throws {
-    #if Tracing
-      try await key.store.trace(operation, of: key.name, body)
-    #else
-      try await body()
-    #endif
-  }
-
-  private func wait(_ begin: (@escaping LinkState.WaiterCallback) -> LinkState.WaiterID?) async throws {
-    try await wait(begin) { key.store.link.forget([$0]) }
-  }
-
-  private func wait(
-    _ begin: (@escaping LinkState.WaiterCallback) -> LinkState.WaiterID?,
-    onCancellation: (LinkState.WaiterID) throws -> Void
-  ) async throws {
-    let waiter = Mutex<LinkState.WaiterID?>(nil)
-    do {
-      let _: StoredValue? = try await withCancellableContinuation { continuation in
-        let id = begin { continuation.resume(with: $0.mapError { $0 }) }
-        waiter.withLock { $0 = id }
-      }
-    } catch let error as CancellationError {
-      if let id = waiter.withLock({ $0 }) { try onCancellation(id) }
-      throw error
-    }
+    try await key.store.traced(operation, of: key.name, body)
   }
 
   var delivery: DeliveryThreads { key.store.delivery }
@@ -291,23 +264,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   }
 
   func show(_ change: Replica.StatusChange, number: UInt64) {
-    switch change {
-    case .loading(let isLoading): updateStatus(loadingNumber, number) { $0.isLoading = isLoading }
-    case .loadError(let error): updateStatus(loadErrorNumber, number) { $0.loadError = error }
-    case .saveError(let error): updateStatus(saveErrorNumber, number) { $0.saveError = error }
-    }
-  }
-
-  private func updateStatus(
-    _ newest: borrowing Atomic<UInt64>,
-    _ number: UInt64,
-    _ update: (inout BoxStatus) -> Void
-  ) {
-    state.withLock { $0.box }?.updateStatus { status in
-      guard number > newest.load(ordering: .relaxed) else { return }
-      newest.store(number, ordering: .relaxed)
-      update(&status)
-    }
+    if let box = state.withLock({ $0.box }) { shownStatus.show(change, number: number, in: box) }
   }
 }
 
@@ -336,7 +293,7 @@ private final class ReportedCompletions: Sendable {
 }
 
 extension Replica.DeliveryOutcome {
-  fileprivate init(_ outcome: Replacement) {
+  init(_ outcome: Replacement) {
     switch outcome {
     case .done: self = .shown
     case .superseded: self = .superseded

@@ -2,12 +2,7 @@
   import Tracing
 
   extension RedisStore {
-    /// Runs an operation of the program that waits for the server, in a span of the program's tracer.
-    ///
-    /// - Parameters:
-    ///   - operation: The name of the operation.
-    ///   - name: The name of the value.
-    func trace(_ operation: String, of name: String, _ body: () async throws -> Void) async throws {
+    fileprivate func trace(_ operation: String, of name: String, _ body: () async throws -> Void) async throws {
       try await withSpan("shared_state.\(operation)", ofKind: .client) { span in
         span.updateAttributes { attributes in
           attributes["db.system.name"] = "redis"
@@ -34,3 +29,19 @@
     }
   }
 #endif
+
+extension RedisStore {
+  /// Runs an operation of the program that waits for the server: with the package trait `Tracing`, in a span of the
+  /// program's tracer.
+  ///
+  /// - Parameters:
+  ///   - operation: The name of the operation.
+  ///   - name: The name of the value.
+  func traced(_ operation: String, of name: String, _ body: () async throws -> Void) async throws {
+    #if Tracing
+      try await trace(operation, of: name, body)
+    #else
+      try await body()
+    #endif
+  }
+}

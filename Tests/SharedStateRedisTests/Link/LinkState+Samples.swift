@@ -21,7 +21,7 @@ extension LinkState {
     )
   }
 
-  mutating func join(_ name: String, valueType: String = "Int") throws -> ReplicaID {
+  mutating func join(_ name: String, valueType: String? = "Int") throws -> ReplicaID {
     try join(
       KeyNames(namespace: "", name: name, database: 0),
       name: name,

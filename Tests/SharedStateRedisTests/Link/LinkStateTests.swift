@@ -467,6 +467,15 @@ struct LinkStateTests {
     _ = try link.join("count", valueType: "String")
   }
 
+  @Test("a replica without a type goes with every type, and hides no difference between two")
+  func noType() throws {
+    var link = LinkState.make()
+    _ = try link.join("count", valueType: nil)
+    _ = try link.join("count")
+    _ = try link.join("count", valueType: nil)
+    #expect(throws: RedisSharedStateError.self) { try link.join("count", valueType: "String") }
+  }
+
   @Test("a link without replicas rests if it is configured to")
   func rests() throws {
     var link = LinkState.make(restsWhenUnused: true)

@@ -76,13 +76,38 @@ struct ReplicaReadOnlyTests {
     #expect(replica.takeWrite() == nil)
   }
 
-  @Test("ForeignEditsSeen: an edit is shown, and gets no revision")
-  func edit() {
-    var replica = Replica.live(at: 7, "1", access: .readOnly)
+  /// Takes an answer of the server. Returns what is shown; `nil`: nothing is.
+  private func show(_ stored: StoredValue, in replica: inout Replica) -> StoredValue.Content? {
+    let actions = replica.stored(stored, vitals: .calm)
+    let judged = actions.contains(.count) ? replica.counted(.calm) : []
+    let after = deliver(actions + judged, to: &replica, outcome: .shown)
+    #expect(!(actions + judged + after).contains(.commit))
+    #expect(replica.takeWrite(vitals: .calm) == nil)
+    return (actions + judged).compactMap(\.delivery).last?.state.content
+  }
+
+  @Test(
+    "AcknowledgedSurvives: the server is followed where nobody restores the lost value",
+    arguments: DataLossPolicy.allCases
+  )
+  func lossForGood(dataLoss: DataLossPolicy) {
+    var replica = Replica.live(at: 5, "a", dataLoss: dataLoss, access: .readOnly)
+    replica.reconnect(Replica.Circumstances(runID: "2", mayRestore: dataLoss == .adoptServer))
+    #expect(show(.absent, in: &replica) == .absent)
+  }
+
+  @Test("AcknowledgedSurvives: a lost value that another service has stored anew is shown")
+  func storedAnew() {
+    var replica = Replica.live(at: 5, "a", access: .readOnly)
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    #expect(show(.absent, in: &replica) == nil)
+    #expect(show(.document(9, "b"), in: &replica) == .document(Data("b".utf8)))
+  }
+
+  @Test("ForeignEditsSeen: an edit is shown, and gets no revision", arguments: [true, false])
+  func edit(isNewcomer: Bool) {
+    var replica = isNewcomer ? Replica.reading(access: .readOnly) : .live(at: 7, "1", access: .readOnly)
     let edited = StoredValue(meta: nil, content: .document(Data("9".utf8)))
-    let shown = replica.stored(edited).compactMap(\.delivery)
-    #expect(shown.map(\.state.content) == [edited.content])
-    deliver(shown.map { .show($0) }, to: &replica, outcome: .shown)
-    #expect(replica.takeWrite() == nil)
+    #expect(show(edited, in: &replica) == edited.content)
   }
 }

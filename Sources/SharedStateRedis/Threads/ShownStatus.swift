@@ -1,0 +1,31 @@
+import SharedState
+import Synchronization
+
+/// Shows the changes of a status in a box, and ignores each that comes after a newer one of the same kind.
+struct ShownStatus: ~Copyable, Sendable {
+  // The numbers of the newest changes; written while the status is updated.
+  private let loading = Atomic<UInt64>(0)
+  private let loadError = Atomic<UInt64>(0)
+  private let saveError = Atomic<UInt64>(0)
+
+  func show(_ change: Replica.StatusChange, number: UInt64, in box: Box) {
+    switch change {
+    case .loading(let isLoading): update(box, loading, number) { $0.isLoading = isLoading }
+    case .loadError(let error): update(box, loadError, number) { $0.loadError = error }
+    case .saveError(let error): update(box, saveError, number) { $0.saveError = error }
+    }
+  }
+
+  private func update(
+    _ box: Box,
+    _ newest: borrowing Atomic<UInt64>,
+    _ number: UInt64,
+    _ change: (inout BoxStatus) -> Void
+  ) {
+    box.updateStatus { status in
+      guard number > newest.load(ordering: .relaxed) else { return }
+      newest.store(number, ordering: .relaxed)
+      change(&status)
+    }
+  }
+}
