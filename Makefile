@@ -154,7 +154,8 @@ check-tracing:
 	@scripts/require hiredis openssl redis-server
 	scripts/check-tracing
 
-# Packages that depend on this one. One of them is built with optimisation, and with it code that no test builds.
+# Packages that depend on this one. One of them is built with optimisation, and with it code that no test builds. The
+# tutorial would remove the checkouts of the server, which the example service uses as well, so it comes before.
 check-consumers:
 	@scripts/require hiredis openssl redis-server curl
 	scripts/check-consumers
