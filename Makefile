@@ -96,11 +96,12 @@ docs:
 
 clean:
 	rm -rf .build .build-api .build-check .build-consumers .build-core .build-deployment .build-examples .build-mutations \
-		.build-plain .build-soak .build-tracing .build-tutorial Benchmarks/.build Examples/.build Fuzz/.build
+		.build-plain .build-soak .build-tracing .build-tutorial Benchmarks/.build Examples/.build Examples/flags-service/.build \
+		Fuzz/.build
 
 SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks/Package.swift \
 	Benchmarks/Sources/bench Examples/Package.swift Examples/Bot Examples/LineServer Examples/OrderWorkflow \
-	Fuzz/Package.swift Fuzz/Sources/fuzz)
+	$(addprefix Examples/flags-service/,Package.swift Sources Tests) Fuzz/Package.swift Fuzz/Sources/fuzz)
 
 check-format:
 	swift format lint --strict --parallel --recursive $(SWIFT_FILES)
@@ -159,12 +160,13 @@ check-tracing:
 	@scripts/require hiredis openssl redis-server
 	scripts/check-tracing
 
-# Packages that depend on this one. One of them is built with optimisation, and with it code that no test builds.
+# Packages that depend on this one. One of them is built with optimisation, and with it code that no test builds. The
+# tutorial would remove the checkouts of the server, which the example service uses as well, so it comes before.
 check-consumers:
 	@scripts/require hiredis openssl redis-server curl
 	scripts/check-consumers
-	scripts/check-server
 	scripts/check-tutorial
+	scripts/check-server
 	scripts/check-deployment
 
 SERVER_FLAGS = --package-path Tests/Consumers/Server --scratch-path $(CURDIR)/.build-consumers
@@ -179,10 +181,16 @@ check-server:
 # The programs in Examples, and their tests.
 EXAMPLES_FLAGS = --package-path Examples --scratch-path .build-examples -Xswiftc -warnings-as-errors
 
+# It shares Hummingbird with the server of check-consumers, which 'make check' builds before. Its manifest turns warnings
+# into errors.
+FLAGS_SERVICE_FLAGS = --package-path Examples/flags-service --scratch-path $(CURDIR)/.build-consumers
+
 check-examples:
-	@scripts/require hiredis openssl
+	@scripts/require hiredis openssl redis-server
 	swift build --build-tests $(EXAMPLES_FLAGS)
 	$(TEST_ENVIRONMENT) scripts/run-tests 5 swift test --skip-build $(EXAMPLES_FLAGS)
+	swift build --build-tests $(FLAGS_SERVICE_FLAGS)
+	$(TEST_ENVIRONMENT) scripts/run-tests 5 swift test --skip-build $(FLAGS_SERVICE_FLAGS)
 
 # Tests that start their own program again and wait for its exit. Under the sanitizer, the runner waits for children in
 # a way that never ends while the sanitizer or other tests have children. These tests run in the ordinary run only.
