@@ -9,8 +9,8 @@ struct ServerInfo {
   /// Different after every restart.
   var runID: String? { field("run_id") }
 
-  /// `standalone` or `cluster`.
-  var mode: String? { field("redis_mode") }
+  /// `standalone` or `cluster`. Valkey has another name for it.
+  var mode: String? { field("redis_mode") ?? field("server_mode") }
 
   /// The first number of the version. Servers that descend from Redis report the version that they are compatible with.
   var majorVersion: Int? { field("redis_version").flatMap { Int($0.prefix { $0 != "." }) } }

@@ -86,6 +86,7 @@ struct HandshakeTests {
     ("+OK\r\n*1\r\n$5\r\nslave\r\n", "redis://h", .notPrimary),
     ("+OK\r\n*1\r\n$8\r\nsentinel\r\n", "redis://h", Handshake.isSentinel),
     ("+OK\r\n*1\r\n$6\r\nmaster\r\n$18\r\nredis_mode:cluster\r\n", "redis://h", Handshake.isNode),
+    ("+OK\r\n*1\r\n$6\r\nmaster\r\n$19\r\nserver_mode:cluster\r\n", "redis://h", Handshake.isNode),
     ("+OK\r\n*1\r\n$6\r\nmaster\r\n-LOADING no\r\n", "redis://h", .serverError(code: "LOADING")),
     ("+OK\r\n*1\r\n$6\r\nmaster\r\n$9\r\nloading:1\r\n", "redis://h", .serverError(code: "LOADING")),
     ("-ERR max number of clients reached\r\n", "redis://h", noRoom),
