@@ -11,7 +11,8 @@ let package = Package(
   products: [.executable(name: "flags-service", targets: ["FlagsService"])],
   dependencies: [
     .package(name: "swift-shared-state", path: "../.."),
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.0.0"),
+    // One trait only: SwiftPM passes several in a random order, so that Hummingbird would often be built again.
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: ["FullFoundation"]),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),

@@ -9,7 +9,8 @@ let package = Package(
   name: "server",
   dependencies: [
     .package(name: "swift-shared-state", path: "../../.."),
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.0.0"),
+    // One trait only: SwiftPM passes several in a random order, so that Hummingbird would often be built again.
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: ["FullFoundation"]),
   ],
   targets: [
     .executableTarget(
