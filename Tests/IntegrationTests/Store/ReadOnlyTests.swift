@@ -101,7 +101,7 @@ struct ReadOnlyTests {
     try await writer.save()
     try await share.becomes(1)
     try await backend.cutOff(writerStore, "writer", writerWay)
-    try backend.goDown()
+    backend.goDown()
     try await store.isDown()
     try backend.comeBack()
     try await store.isUp()

@@ -296,4 +296,22 @@ struct ReplicaForkTests {
     #expect(write?.text == "b")
     #expect(write?.commit?.lineage?.made(Revision(9)).covers(Version(line: .old, revision: Revision(5))) == false)
   }
+
+  @Test("AcknowledgedSurvives: a commit that opens a line opens another one when it is sent again, and no other does")
+  func lineOpenedOnce() throws {
+    for (held, isOpened) in [(StoredValue.absent, true), (.document(51, "1", .old(51)), false)] {
+      var replica = Replica.holding(held)
+      if isOpened { deliver(replica.counted(.calm), to: &replica, outcome: .shown) }
+      _ = replica.changed()
+      #expect(replica.beginsEncoding() == true)
+      _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
+      let first = try #require(replica.takeWrite(vitals: .calm)?.commit?.lineage?.line)
+      #expect((first == LineID(openedBy: .number(1), in: Vitals.calm.era, attempt: 0)) == isOpened)
+      replica.reconnect()
+      let actions = replica.stored(held, vitals: .calm)
+      deliver(actions + (isOpened ? replica.counted(.calm) : []), to: &replica, outcome: .superseded)
+      let second = try #require(replica.takeWrite(vitals: .calm)?.commit?.lineage?.line)
+      #expect((second != first) == isOpened)
+    }
+  }
 }
