@@ -57,6 +57,14 @@ struct RunningItArticleTests {
     }
   #endif
 
+  @Test func aServiceThatOnlyReadsSaysSo() throws {
+    var configuration = try RedisConfiguration(url: "redis://replica.internal:6379?namespace=shop:&label=display")
+    configuration.access = .readOnly
+    let store = RedisStore(configuration)
+    store.stop()
+    #expect(configuration.access == .readOnly)
+  }
+
   @Test func aProgramSetsItsDeadlines() throws {
     var configuration = try RedisConfiguration(url: "redis://127.0.0.1:6379?namespace=shop:&label=checkout")
     configuration.requestTimeout = .seconds(2)
