@@ -25,7 +25,7 @@ public final class PrivateRedisServer: Sendable {
 
   /// The files of a server that speaks TLS only.
   package struct Security: Sendable {
-    let authority: String
+    package let authority: String
     let identity: RedisConfiguration.TLS.Identity
     let requiresIdentity: Bool
 

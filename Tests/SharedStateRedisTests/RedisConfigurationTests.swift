@@ -239,10 +239,7 @@ struct RedisConfigurationTests {
       do throws(RedisSharedStateError) {
         let configuration = try RedisConfiguration(url: String(url))
         dump(configuration, to: &dumped)
-        // What the log has of it.
-        texts += [
-          "\(configuration)", String(reflecting: configuration), "\(configuration.location)", configuration.label,
-        ]
+        texts += ["\(configuration)", String(reflecting: configuration)] + ReportedLines.lines(of: configuration)
       } catch {
         refused += 1
         dump(error, to: &dumped)

@@ -91,7 +91,7 @@ struct ClusterTests {
     let source = try #require(try group.owner())
     let target = try #require(group.nodes[..<3].first { $0 !== source })
     try await load.survives {
-      try group.moveSlot(from: source, to: target)
+      try await group.moveSlot(from: source, to: target)
       try await group.isReplaced(source)
     }
     let result = try await load.result()
@@ -115,6 +115,35 @@ struct ClusterTests {
     try await share.save()
     #expect(try owner.command("GET", ClusterGroup.namespace + "count").text == "1")
   }
+
+  #if TLS
+    @Test("verifies the name that a node announces, at first and after a failover")
+    func announcedNamesUnderTLS() async throws {
+      let authority = try await CertificateAuthority()
+      let security = PrivateRedisServer.Security(
+        authority: authority.certificate,
+        identity: try await authority.issue(for: "DNS:localhost,IP:127.0.0.1")
+      )
+      let names = ["cluster-announce-hostname localhost", "cluster-preferred-endpoint-type hostname"]
+      let group = try await ClusterGroup(names, security: security)
+      let stores = try (1...2).map { try group.store("service\($0)") }
+      let counts = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
+      for store in stores { try await store.connected(within: patience) }
+      try await counts[0].updateAtomically { $0 += 1 }
+      try await counts[1].becomes(1)
+      let former = try #require(try group.owner())
+      try group.replica(of: former).cluster("FAILOVER")
+      try await group.isReplaced(former)
+      try await counts[1].updateAtomically { $0 += 1 }
+      try await counts[0].becomes(2)
+
+      // The URL has addresses, for which this certificate is good. The announced name is another one.
+      let ofAddress = try await authority.issue("address.pem", for: "IP:127.0.0.1")
+      for node in group.nodes { try node.show(ofAddress) }
+      let store = try group.store("refused")
+      await store.cannotConnect(.tlsFailed, "'localhost'")
+    }
+  #endif
 
   @Test("says at once that a server is no cluster, that a node is no single server, and that a hash tag is missing")
   func wrongKind() async throws {
