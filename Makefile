@@ -86,7 +86,7 @@ mutations:
 	scripts/check-mutations
 
 bench:
-	@scripts/require hiredis redis-server
+	@scripts/require hiredis openssl openssl-tool redis-server
 	cd Benchmarks && swift run -c release bench --report
 
 docs:

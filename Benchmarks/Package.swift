@@ -38,17 +38,19 @@ let package = Package(
       swiftSettings: settings
     ),
     .systemLibrary(name: "CHiredis"),
+    .systemLibrary(name: "COpenSSL"),
     .target(
       name: "SharedStateRedis",
       dependencies: [
         "SharedState",
         "SharedStateDependencies",
         "CHiredis",
+        "COpenSSL",
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
       ],
-      swiftSettings: settings
+      swiftSettings: settings + [.define("TLS")]
     ),
     .target(
       name: "SharedStateTesting",

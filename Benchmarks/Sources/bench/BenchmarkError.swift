@@ -3,6 +3,10 @@ enum BenchmarkError: Error {
   case noConnection
   case refused(String)
   case notCaptured
+  /// The server has no address to connect to.
+  case noAddress
+  /// openssl has made no certificate.
+  case noCertificate
   case observerEnded
   /// The last value has not arrived in the other process: the library is broken.
   case lastValueMissing(expected: Int, seen: Int?)

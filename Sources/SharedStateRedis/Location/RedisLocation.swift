@@ -24,7 +24,7 @@ package enum RedisLocation: Hashable, Sendable {
 
 extension RedisLocation {
   /// The only address at which the server can be; `nil`: others say where it is.
-  var endpoint: RedisEndpoint? { if case .fixed(let endpoint) = self { endpoint } else { nil } }
+  package var endpoint: RedisEndpoint? { if case .fixed(let endpoint) = self { endpoint } else { nil } }
 
   var isCluster: Bool { if case .cluster = self { true } else { false } }
 }
