@@ -1,7 +1,7 @@
 # Each target installs the system packages that it needs when they are missing; see scripts/require.
 
 .PHONY: demo demo-workflow test test-servers check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
-.PHONY: check-format check-samples check-time-limits check-macros check-compose check-build check-features check-docs
+.PHONY: check-format check-samples check-links check-time-limits check-macros check-compose check-build check-features check-docs
 .PHONY: check-core check-plain check-tracing check-threads check-commits check-mutations check-api
 .PHONY: check-consumers check-server check-examples
 
@@ -48,7 +48,7 @@ demo-workflow:
 	swift run $(EXAMPLES_FLAGS) order-workflow
 
 # Checks beyond the tests: formatting, documentation, no warnings, no data races.
-check: check-format check-commits check-samples check-time-limits check-mutations check-macros check-compose check-build \
+check: check-format check-commits check-samples check-links check-time-limits check-mutations check-macros check-compose check-build \
 	check-features check-docs check-api check-core check-plain check-tracing check-consumers \
 	check-examples check-threads
 
@@ -111,6 +111,9 @@ check-commits:
 
 check-samples:
 	scripts/check-samples
+
+check-links:
+	scripts/check-links
 
 check-time-limits:
 	scripts/check-time-limits
