@@ -64,6 +64,22 @@ extension InProcessRedis {
   }
 }
 
+// MARK: Replies
+
+extension InProcessRedis {
+  /// Carries out requests, and lets no reply reach the client that has sent them. Messages arrive.
+  ///
+  /// A client that waits for longer than its ``RedisConfiguration/requestTimeout`` gives the connection up.
+  public func holdReplies() {
+    perform { $0.faults.holdsReplies = true }
+  }
+
+  /// Delivers the replies that were held, and all later ones.
+  public func releaseReplies() {
+    perform { $0.releaseReplies() }
+  }
+}
+
 // MARK: Commits
 
 extension InProcessRedis {

@@ -122,12 +122,12 @@ package struct InProcessServer: Sendable {
 
   func hasOutput(for id: Int) -> Bool {
     guard let client = clients[id] else { return true }
-    return client.hasOutput && (!faults.isPaused || client.failure != nil)
+    return client.hasOutput && !faults.withholdsOutput(of: client)
   }
 
   mutating func takeOutput(for id: Int) throws(RedisSharedStateError) -> [RedisEvent] {
     guard let client = clients[id] else { throw .disconnected(reason: "it was closed") }
-    guard !faults.isPaused || client.failure != nil else { return [] }
+    guard !faults.withholdsOutput(of: client) else { return [] }
     return try clients[id]?.takeOutput() ?? []
   }
 
@@ -160,6 +160,11 @@ package struct InProcessServer: Sendable {
     for caller in callers.values { wake(caller) }
     for client in clients.values where client.hasOutput { wake(client.waker) }
     callers = [:]
+  }
+
+  package mutating func releaseReplies() {
+    faults.holdsReplies = false
+    for client in clients.values where client.hasOutput { wake(client.waker) }
   }
 
   // MARK: Clock and data

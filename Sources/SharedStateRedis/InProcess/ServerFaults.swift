@@ -28,12 +28,19 @@ package struct ServerFaults: Sendable {
   package var isPaused = false
   /// Where the next commit's connection breaks.
   package var commitCut: CommitCut?
+  /// Whether replies do not reach the clients that have sent requests.
+  package var holdsReplies = false
   package var holdsMessages = false
   package var heldMessages: [HeldMessage] = []
   /// How many of the next messages are lost.
   package var drops = 0
   /// How many of the next messages, after the lost ones, arrive twice.
   package var duplicates = 0
+
+  /// Whether what the server has to say does not reach a client.
+  func withholdsOutput(of client: ServerClient) -> Bool {
+    client.failure == nil && (isPaused || holdsReplies && client.purpose == .writer)
+  }
 
   /// The secret of a namespace is permitted to everybody who may access any of its values.
   func permits(key: String) -> Bool { permittedKeys.map { key.contains($0) || key.hasSuffix(":{}") } ?? true }

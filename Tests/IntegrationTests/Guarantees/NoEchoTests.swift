@@ -49,26 +49,34 @@ struct NoEchoTests {
     #expect(try backend.get("limits") == #"{"unknown":{"b":1,"a":[2,1]},"note":"seen","maximum":10}"#)
   }
 
-  @Test("a late echo of an own write does not overwrite a newer local change")
+  @Test("a late echo of an own write does not overwrite a newer local change that is under way")
   func lateEcho() async throws {
     let backend = FakeBackend()
-    let store = try backend.store()
+    let (store, other) = (try backend.store("service"), try backend.store("other"))
     @Shared(.redis("count", store: store)) var count = 0
-    try await $count.load()
+    let (sign, sent) = (
+      Shared(wrappedValue: 0, .redis("sign", store: store)), Shared(wrappedValue: 0, .redis("sign", store: other))
+    )
+    for share in [$count, sign, sent] { try await share.load() }
     backend.redis.holdMessages()
     for value in 1...3 {
       $count.withLock { $0 = value }
       try await $count.save()
     }
-    backend.redis.pause()
+    backend.redis.holdReplies()
     $count.withLock { $0 = 4 }
+    try await eventually("the change is stored") { backend.redis.get("count") == "4" }
+    sent.withLock { $0 = 1 }
+    try await eventually("the sign is stored") { backend.redis.get("sign") == "1" }
     backend.redis.releaseMessages()
+    // The echoes have arrived before this one, and the reply has not.
+    try await sign.becomes(1)
     #expect(count == 4)
-    backend.redis.resume()
+    #expect(store.pendingChanges == 1)
+    backend.redis.releaseReplies()
     try await store.flush(within: patience)
     #expect(count == 4)
     #expect($count.remoteChanges == 0)
-    #expect(backend.redis.get("count") == "4")
   }
 
   @Test(

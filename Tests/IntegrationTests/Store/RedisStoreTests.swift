@@ -204,6 +204,8 @@ struct EnvironmentTests {
     let store = try RedisStore.fromEnvironment(logger: quiet, environment: ["REDIS_URL": backend.server.url])
       .endingWithTest
     try await store.connected(within: patience)
+    #expect(store.status == .connected)
+    #expect(try backend.server.command("CLIENT", "LIST").text?.contains(":subscriber ") == true)
   }
 
   @Test("is a fresh one in every test", arguments: 1...3)
