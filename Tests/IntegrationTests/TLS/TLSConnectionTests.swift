@@ -89,7 +89,11 @@
       let error = error(server, url(server, host: refusal.host, "ca=\(authority.certificate)\(refusal.query)"))
       #expect(error?.code == .tlsFailed)
       #expect(error?.isPermanent == true)
-      #expect(error?.description.contains(refusal.reason) == true, "\(String(describing: error))")
+      // OpenSSL 1.1.1 begins some with a capital letter.
+      #expect(
+        error?.description.lowercased().contains(refusal.reason.lowercased()) == true,
+        "\(String(describing: error))"
+      )
     }
 
     @Test("is refused when an authority vouches for the server that is not trusted", arguments: [true, false])
