@@ -159,7 +159,7 @@ extension Replica {
     var actions: [Action] = []
     switch outcome {
     // A later change was discarded meanwhile, so the box does not show the state any more.
-    case .shown where delivery.stamp != pending.settledStamp: shown.markUnknown()
+    case .shown where delivery.stamp.map { $0 != pending.settledStamp } ?? false: shown.markUnknown()
     case .shown, .outdated: shown.markReflected()
     case .superseded: shown.markBlocked(at: delivery.stamp)
     case .unreadable(let error): actions = hold(unreadable: error)
