@@ -23,8 +23,8 @@ struct SimulatedOperation {
   let purpose: Purpose
   /// The stored state that the commit was based on.
   var stored = Replica.State(revision: .none, content: .absent)
-  /// The stored document when the box last equalled it; `nil`: nothing was stored.
-  var origin: Data?
+  /// What the box showed before the change.
+  var origin = Replica.Base.defaultValue
   /// The version that the service held when it made the commit.
   var held = StoredValue(meta: nil, content: .absent)
   /// Whether the commit keeps the changes of others.

@@ -44,6 +44,21 @@ final class SimulatedRecorder {
     contents[content] = made
     return made
   }
+
+  /// The content that a box showed before a change.
+  func content(_ base: Replica.Base) -> History.Stored.Content {
+    switch base {
+    case .defaultValue: return .absent
+    case .stored(let document): return content(.document(document))
+    case .encoded(let own, let stored):
+      let stored = content(.document(stored))
+      guard case .document(let own) = content(.document(own)), case .document(let others) = stored else {
+        return stored
+      }
+      // The box still shows what others had removed when the document was stored, because it has changed since.
+      return .document(History.Document(own.fields.merging(others.fields) { $1 }))
+    }
+  }
 }
 
 extension KeyNames {

@@ -164,7 +164,7 @@ extension Simulation {
       if let increment = changes?.increment, increment > 0 {
         written.increments = [SimulatedDocument.sumField: increment]
       }
-      written.origin = operation.origin.map { recorder.content(.document($0)) } ?? .absent
+      written.origin = recorder.content(operation.origin)
     case .updates(let updates):
       written.cause = .updates(updates.map(\.number))
       let count = before.document.flatMap { SimulatedDocument($0) }?[.count] ?? 0

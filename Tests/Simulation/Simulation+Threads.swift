@@ -174,7 +174,7 @@ extension Simulation {
       box: box,
       purpose: .change(stamp: stamp, changes),
       stored: encoding.stored,
-      origin: encoding.base.document,
+      origin: encoding.base,
       isMerged: isMerged
     )
     let encoded = coder.documents(of: value, stamp: stamp, default: initial, encoding)
@@ -264,14 +264,5 @@ extension Simulation {
 extension RedisEvent {
   fileprivate var isConflict: Bool {
     if case .reply(_, .commit(.conflict)) = self { true } else { false }
-  }
-}
-
-extension Replica.Base {
-  fileprivate var document: Data? {
-    switch self {
-    case .defaultValue: nil
-    case .stored(let document), .encoded(_, let document): document
-    }
   }
 }
