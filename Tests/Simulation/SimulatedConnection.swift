@@ -3,6 +3,8 @@
 /// One connection with delays: requests that have not reached the server yet, and events that have not arrived yet.
 final class SimulatedConnection {
   let id: Int
+  /// The number of the server that it leads to.
+  let server: Int
   let purpose: ConnectionPurpose
   let service: SimulatedService
   var outbox: [RedisRequest] = []
@@ -17,8 +19,9 @@ final class SimulatedConnection {
   /// Whether the connection silently transports nothing any more.
   var isStalled = false
 
-  init(id: Int, purpose: ConnectionPurpose, service: SimulatedService) {
+  init(id: Int, server: Int, purpose: ConnectionPurpose, service: SimulatedService) {
     self.id = id
+    self.server = server
     self.purpose = purpose
     self.service = service
   }

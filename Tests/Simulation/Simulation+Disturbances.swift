@@ -8,6 +8,14 @@ extension Simulation {
   func disturb() {
     let disturbance = any(habits.disturbances)
     note("DISTURB \(disturbance.map { "\($0)" } ?? "recover")")
+    if let former = other?.number, disturbance?.happensAnywhere ?? false, chance(2) {
+      visit(former) { perform(disturbance) }
+    } else {
+      perform(disturbance)
+    }
+  }
+
+  private func perform(_ disturbance: SimulatedHabits.Disturbance?) {
     switch disturbance {
     case .cut:
       if let connection = any(connections) { cut(connection) }
@@ -37,10 +45,7 @@ extension Simulation {
       if server.faults.isReplica { promote() } else { server.faults.isReplica = true }
     case .announceMove:
       // Late, early, or wrong: the server may have been replaced long ago, or not at all.
-      guard let service = any(services) else { return }
-      let caller = SimulatedService.Caller([])
-      service.update(&caller.tasks) { $0.moved(now: now) }
-      service.callers.append(caller)
+      if let service = any(services) { announceMove(to: service) }
     case .recover, nil:
       recover()
     case .dropMessage:
@@ -70,6 +75,8 @@ extension Simulation {
       restartServer(with: any([snapshot] + recent) ?? snapshot)
     case .loseData:
       restartServer(with: Keyspace())
+    case .tear:
+      if other == nil { tear() } else if chance(8) { mend() }
     case .evict:
       if let name = any(names) { evict(name) }
     case .restartService:
@@ -100,10 +107,18 @@ extension Simulation {
   }
 
   func recover() {
+    mend()
     promote()
     permit()
     server.faults = ServerFaults()
     poison = nil
+  }
+
+  /// The resolver of a service says that another server has taken over.
+  func announceMove(to service: SimulatedService) {
+    let caller = SimulatedService.Caller([])
+    service.update(&caller.tasks) { $0.moved(now: now) }
+    service.callers.append(caller)
   }
 
   /// Evicts some of a value's keys, as if the server needed memory.
@@ -133,7 +148,9 @@ extension Simulation {
   func advance(by duration: Duration) {
     now += duration
     elapsed += duration
-    server.tick(ServerTime(microseconds: Self.beginning.microseconds + elapsed.wholeMicroseconds))
+    let system = ServerTime(microseconds: Self.beginning.microseconds + elapsed.wholeMicroseconds)
+    server.tick(system)
+    other?.server.tick(system)
     endTurn()
   }
 
@@ -158,18 +175,29 @@ extension Simulation {
   }
 
   func restartServer(with keyspace: Keyspace) {
+    mend()
+    takeOver(with: keyspace)
+    for connection in connections { cut(connection) }
+    // The new server never receives the late requests.
+    for connection in connections where connection.isLate { discard(connection) }
+    advance(by: .zero)
+  }
+
+  /// Another server, which has these data, takes the place of the primary.
+  func takeOver(with keyspace: Keyspace) {
+    recordReplacement()
+    server.restart(with: keyspace)
+    // Another machine has another clock.
+    server.advanceClock(by: [0, 0, -10_000_000, -1_000_000, 1_000_000, 10_000_000].randomElement(using: &random) ?? 0)
+    server.keyspace.set(Self.outside, .string(Data()))
+  }
+
+  /// Another server, which may lack some data, has taken the place of the one that services have used.
+  func recordReplacement() {
     losses += 1
     recorder.record(.replaced)
     recorder.record(.lost)
     adoptions = [:]
-    server.restart(with: keyspace)
-    // Another machine has another clock.
-    server.advanceClock(by: [0, 0, -10_000_000, -1_000_000, 1_000_000, 10_000_000].randomElement(using: &random) ?? 0)
-    for connection in connections { cut(connection) }
-    // The new server never receives the late requests.
-    for connection in connections where connection.isLate { discard(connection) }
-    server.keyspace.set(Self.outside, .string(Data()))
-    advance(by: .zero)
   }
 
   /// A service is killed, and another one starts in its place.

@@ -158,8 +158,14 @@ extension Simulation {
       service.update(&caller.tasks) { link in
         guard let waiter = try? link.load(box.id, now: now) else { return failed("load() failed") }
         // A lost value is not shown as missing before other services have had time to restore it.
-        let stored = stored(box.names)
-        let revision = stored.isGone ? .none : stored.revision
+        var revision = Revision.none
+        // While two servers are primaries, nobody knows where the first connection of a service will lead.
+        if let server = other == nil ? here : service.route?.server {
+          visit(server) {
+            let stored = stored(box.names)
+            if !stored.isGone { revision = stored.revision }
+          }
+        }
         service.promises[waiter] = .init(.shows(box, revision, losses: losses), holding: box)
       }
     case .flush:

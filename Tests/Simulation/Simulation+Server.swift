@@ -6,6 +6,10 @@ import SharedStateRedisTesting
 extension Simulation {
   /// Some of the sent requests reach the server.
   func reach(_ connection: SimulatedConnection) {
+    visit(connection.server) { reachServer(from: connection) }
+  }
+
+  private func reachServer(from connection: SimulatedConnection) {
     if connection.breaksAtCommit, connection.isAboutToCommit, chance(2) { return loseRequests(on: connection) }
     let count = Int.random(in: 1...connection.outbox.count, using: &random)
     let requests = Array(connection.outbox.prefix(count))
@@ -50,11 +54,12 @@ extension Simulation {
     }
   }
 
-  /// Ends a turn of the server's loop: it sends invalidations, and all output is on its way to the services.
+  /// Ends a turn of each server's loop: it sends invalidations, and all output is on its way to the services.
   func endTurn() {
     _ = server.endTurn()
-    for connection in connections where !connection.isBroken && server.hasOutput(for: connection.id) {
-      for event in (try? server.takeOutput(for: connection.id)) ?? [] {
+    _ = other?.server.endTurn()
+    for connection in connections where !connection.isBroken {
+      for event in takeOutput(for: connection) {
         if case .message(let channel, let payload) = event {
           announcements = announcements.suffix(15) + [(channel, payload)]
         }
@@ -66,11 +71,21 @@ extension Simulation {
     }
   }
 
+  private func takeOutput(for connection: SimulatedConnection) -> [RedisEvent] {
+    var output: [RedisEvent]?
+    if connection.server == here {
+      if server.hasOutput(for: connection.id) { output = try? server.takeOutput(for: connection.id) }
+    } else if other?.server.hasOutput(for: connection.id) ?? false {
+      output = try? other?.server.takeOutput(for: connection.id)
+    }
+    return output ?? []
+  }
+
   func stored(_ name: KeyNames) -> StoredValue { server.keyspace.stored(name, at: server.now) }
 
   private func carryOut(_ request: RedisRequest, from connection: SimulatedConnection) {
     let service = connection.service
-    note("server < service \(service.index): \(SimulatedTrace.text(request))")
+    note("server \(here) < service \(service.index): \(SimulatedTrace.text(request))")
     let names: KeyNames
     switch request.command {
     case .commit(let commit): names = commit.names

@@ -25,8 +25,8 @@ extension Simulation {
     case .wait:
       thread.isWoken = false
       decide(thread, after: .nothing, in: service)
-    case .connect:
-      decide(thread, after: connect(thread.purpose, in: service), in: service)
+    case .connect(let pass):
+      decide(thread, after: connect(thread.purpose, pass, in: service), in: service)
     case .exchange(let connection, let requests, _) where requests.isEmpty:
       receive(thread, from: connection, in: service)
     case .exchange(let connection, _, _) where connection.isBroken:
@@ -105,14 +105,20 @@ extension Simulation {
 
   private func connect(
     _ purpose: ConnectionPurpose,
+    _ pass: UInt64,
     in service: SimulatedService
   ) -> Role<SimulatedConnection>.Report {
-    guard let id = try? server.connect(name: "service\(service.index)", purpose: purpose, waker: waker) else {
-      return .failed(.unreachable(reason: "simulated"))
+    var report = Role<SimulatedConnection>.Report.failed(.unreachable(reason: "simulated"))
+    visit(route(pass, of: service)) {
+      guard let id = try? server.connect(name: "service\(service.index)", purpose: purpose, waker: waker) else {
+        return
+      }
+      let connection = SimulatedConnection(id: id, server: here, purpose: purpose, service: service)
+      connections.append(connection)
+      report = .opened(connection, server.facts(for: id))
+      note("service \(service.index) connects its \(purpose) to server \(here)")
     }
-    let connection = SimulatedConnection(id: id, purpose: purpose, service: service)
-    connections.append(connection)
-    return .opened(connection, server.facts(for: id))
+    return report
   }
 
   func close(_ connection: SimulatedConnection) {
@@ -123,7 +129,12 @@ extension Simulation {
   /// Requests on a closed connection may still be carried out, much later.
   func leaveOutbox(of connection: SimulatedConnection) {
     guard !connection.outbox.isEmpty, chance(2) else { return }
-    let late = SimulatedConnection(id: connection.id, purpose: connection.purpose, service: connection.service)
+    let late = SimulatedConnection(
+      id: connection.id,
+      server: connection.server,
+      purpose: connection.purpose,
+      service: connection.service
+    )
     late.isLate = true
     late.append(connection.outbox)
     connections.append(late)
@@ -136,7 +147,10 @@ extension Simulation {
 
   /// Closes the connection at the server, unless late requests on it are still to arrive.
   func closeUnlessLate(_ connection: SimulatedConnection) {
-    if !connections.contains(where: { $0.id == connection.id && $0.isLate }) { server.close(connection.id) }
+    guard !connections.contains(where: { $0.id == connection.id && $0.server == connection.server && $0.isLate }) else {
+      return
+    }
+    visit(connection.server) { server.close(connection.id) }
   }
 
   /// Like `RedisPersistence.encode`, and returns the true purpose of the commit as well.

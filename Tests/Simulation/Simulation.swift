@@ -25,7 +25,12 @@ import SharedStateRedisTesting
 final class Simulation {
   let seed: UInt64
   var random: SplitMix64
+  /// The primary. During a visit to the former primary: that one.
   var server = InProcessServer()
+  /// The number of that server.
+  var here = 0
+  /// While two servers are primaries: the other one.
+  var other: (number: Int, server: InProcessServer)?
   var now = Instant.now
   var elapsed = Duration.zero
   var services: [SimulatedService] = []
@@ -59,24 +64,22 @@ final class Simulation {
   var nextUpdate = 1
   var nextOutsideOperation: UInt64 = 1
   private var nextService = 0
-  private let steps: Int
 
   init(seed: UInt64) {
     self.seed = seed
     random = SplitMix64(seed: seed)
     server.tick(Self.beginning)
     habits = SimulatedHabits(using: &random)
-    steps = [25, 50, 100, 200].randomElement(using: &random) ?? 50
     let namespace = ["", "ns:"].randomElement(using: &random) ?? ""
     self.namespace = namespace
     // Unicode regards the last two as equal.
     let texts = Int.random(in: 0..<4, using: &random) == 0 ? ["a", "\u{E9}", "e\u{301}"] : ["a", "b", "c"]
-    names = texts.prefix(Int.random(in: 1...3, using: &random)).map {
+    names = texts.prefix(Int.random(in: habits.countsOfNames, using: &random)).map {
       KeyNames(namespace: namespace, name: $0, database: 0)
     }
     policies = Self.makePolicies(names, &random)
     recordRules()
-    for _ in 0..<Int.random(in: 1...3, using: &random) { startService() }
+    for _ in 0..<Int.random(in: habits.countsOfServices, using: &random) { startService() }
     recover()
     server.keyspace.set(Self.outside, .string(Data()))
   }
@@ -152,7 +155,7 @@ final class Simulation {
       for service in services { share(in: service) }
       settle()
     }
-    for _ in 0..<(steps ?? self.steps) where failures.isEmpty {
+    for _ in 0..<(steps ?? habits.steps) where failures.isEmpty {
       if chance(habits.patience) { disturb() } else if chance(habits.calmness) { use() } else { step() }
     }
     if failures.isEmpty { calm() }

@@ -63,7 +63,7 @@ extension History {
     /// The server refuses commits for a while. A service that repeats a commit does not learn the outcome of the first
     /// attempt either.
     case refused
-    /// Another server has taken the place of the previous one, with or without its data.
+    /// Another server has taken the place of the previous one, with or without its data, for one service or for all.
     case replaced
     /// The server has lost data that some service may not have seen.
     case lost
