@@ -29,6 +29,6 @@ struct SimulatedOperation {
   var held = StoredValue(meta: nil, content: .absent)
   /// Whether the commit keeps the changes of others.
   var isMerged = false
-  /// The meta that the commit has made, once it has taken effect.
-  var made: Meta?
+  /// The metas that the commit has made, one on each server where it has taken effect.
+  var made: [Meta] = []
 }

@@ -97,8 +97,8 @@ final class SimulatedService: CustomStringConvertible {
   let name: String
   let release: SimulatedValue.Release
   var link: LinkState
-  /// Its last pass, and the number of the server that the connections of the pass lead to.
-  var route: (pass: UInt64, server: Int) = (0, 0)
+  /// Its last pass, and the number of the server that the connections of the pass lead to; `nil`: it never connected.
+  var route: (pass: UInt64, server: Int)?
   var boxes: [LinkState.ReplicaID: SimulatedBox] = [:]
   var departures: [LinkState.ReplicaID] = []
   let threads = ConnectionPurpose.allCases.map(Thread.init)

@@ -159,9 +159,12 @@ extension Simulation {
         guard let waiter = try? link.load(box.id, now: now) else { return failed("load() failed") }
         // A lost value is not shown as missing before other services have had time to restore it.
         var revision = Revision.none
-        visit(service.route.server) {
-          let stored = stored(box.names)
-          if !stored.isGone { revision = stored.revision }
+        // While two servers are primaries, nobody knows where the first connection of a service will lead.
+        if let server = other == nil ? here : service.route?.server {
+          visit(server) {
+            let stored = stored(box.names)
+            if !stored.isGone { revision = stored.revision }
+          }
         }
         service.promises[waiter] = .init(.shows(box, revision, losses: losses), holding: box)
       }

@@ -121,7 +121,7 @@ extension Simulation {
     guard let operation = service.operations[commit.operation.number] else {
       return failed("\(service.name) commits what nobody has asked for")
     }
-    service.operations[commit.operation.number]?.made = after.meta
+    if let made = after.meta { service.operations[commit.operation.number]?.made.append(made) }
     record(operation, commit, before, after)
   }
 

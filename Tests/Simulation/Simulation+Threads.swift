@@ -256,12 +256,16 @@ extension Simulation {
       // The server has forgotten the operation. The conflict contains the version that the operation made, or the
       // service had received that version before the server lost it.
       case .commit(.conflict(let stored, _)):
-        guard let made = operation.made, let replica = service.link.members[operation.box.id]?.replica else { continue }
+        guard let replica = service.link.members[operation.box.id]?.replica else { continue }
         // A service that has given up an interrupted commit cannot tell whose effect it sees.
         guard !replica.hasUndecided else { continue }
-        // Not the whole meta: a version that another service has restored may have another expiry.
-        let known = [stored.meta, replica.held.meta]
-        guard known.contains(where: { $0?.revision == made.revision && $0?.writer == made.writer }) else { continue }
+        // Not the whole meta: a version that another service has restored may have another expiry. Not only the
+        // revision: the commit before this one may have got the same revision on another server.
+        let known = [stored.meta, replica.held.meta].compactMap(\.self)
+        func isKnown(_ made: Meta) -> Bool {
+          known.contains { $0.version == made.version && $0.writer == made.writer }
+        }
+        guard let made = operation.made.last(where: isKnown) else { continue }
         revision = made.revision
       default: continue
       }

@@ -50,10 +50,10 @@ extension Simulation {
 
   /// Returns the server that a pass of a service leads to. Asked for each connection, so that both lead to one server.
   func route(_ pass: UInt64, of service: SimulatedService) -> Int {
-    guard service.route.pass != pass else { return service.route.server }
+    if let route = service.route, route.pass == pass { return route.server }
     let server = other.flatMap { chance(3) ? $0.number : nil } ?? here
     // For the service, the other server takes the place of the one that it has used, as after any failover.
-    if other != nil, service.route.pass > 0, service.route.server != server { recordReplacement() }
+    if other != nil, let route = service.route, route.server != server { recordReplacement() }
     service.route = (pass, server)
     return server
   }
