@@ -235,6 +235,12 @@ public final class PrivateRedisServer: Sendable {
     return "?" + items.map { "\($0)=\(encoded($1, allowing: "/"))" }.joined(separator: "&")
   }
 
+  /// The ports that were given to servers of this process. Two servers that start at the same time would find the same
+  /// port free, and each would take the one that has got it for its own.
+  private static let taken = Mutex<Set<UInt16>>([])
+
+  private static func take(_ port: UInt16) -> Bool { taken.withLock { $0.insert(port).inserted } }
+
   private static func makeFolder() throws -> URL {
     var template = Array(NSTemporaryDirectory().appending("shared-state-redis-XXXXXX").utf8CString)
     guard let path = mkdtemp(&template) else { throw PrivateRedisServerError.system(operation: "mkdtemp", code: errno) }
@@ -247,11 +253,11 @@ public final class PrivateRedisServer: Sendable {
       switch kind {
       case .server, .sentinel:
         let port = UInt16.random(in: 10_000..<32_000)
-        if try isFree(port) { return port }
+        if try isFree(port), take(port) { return port }
       case .node:
         // The other port of a node is above those of all servers.
         let port = UInt16.random(in: 22_000..<22_768)
-        if try isFree(port), try isFree(port + 10_000) { return port }
+        if try isFree(port), try isFree(port + 10_000), take(port) { return port }
       }
     }
     throw PrivateRedisServerError.system(operation: "finding a free port", code: EADDRINUSE)

@@ -31,11 +31,16 @@ final class ClusterGroup: Sendable {
         let slots = (Self.slots * index / 3)..<(Self.slots * (index + 1) / 3)
         try node.cluster(["ADDSLOTS"] + slots.map(String.init))
       }
-      if index > 0 { try nodes[0].cluster("MEET", "127.0.0.1", "\(node.port)") }
     }
+    for node in nodes[1...] { try nodes[0].cluster("MEET", "127.0.0.1", "\(node.port)") }
     let nodes = nodes
+    let identifiers = try nodes.map { try $0.identifier }
+    // A node that has only begun to greet another one counts it already, under another name.
     try await eventually("all nodes know each other") {
-      try nodes.allSatisfy { try $0.information("cluster_known_nodes") == "6" }
+      try nodes.allSatisfy { node in
+        let known = try node.command("CLUSTER", "NODES").text ?? ""
+        return identifiers.allSatisfy(known.contains)
+      }
     }
     for (primary, replica) in zip(nodes[..<3], nodes[3...]) { try replica.cluster("REPLICATE", try primary.identifier) }
     try await eventually("the cluster is up, and the replicas are in step") {
