@@ -69,7 +69,8 @@ struct ClusterTests {
       if loss == .paused { try former.resume() }
     }
     let result = try await load.result()
-    #expect(load.expected.contains(result))
+    let expected = load.expectedAfterFailover
+    #expect(expected.contains(result), "\(result) is not in \(expected)")
     let owner = try #require(try group.owner(askedAt: try group.replica(of: former)))
     #expect(owner !== former)
     // What only the former one had is restored.

@@ -17,6 +17,14 @@ final class UpdateLoad: Sendable {
   /// The results that the acknowledged updates permit.
   var expected: ClosedRange<Int> { updates.withLock { $0.acknowledged...($0.acknowledged + $0.doubtful) } }
 
+  /// The results that are permitted after a failover. What the former primary has acknowledged and not copied yet is one
+  /// update for each service. It gives way to an update of the same number that the new primary has accepted before the
+  /// lost one was restored: AcknowledgedSurvives does not promise both of two changes of one field.
+  var expectedAfterFailover: ClosedRange<Int> {
+    let expected = expected
+    return (expected.lowerBound - counts.count)...expected.upperBound
+  }
+
   /// Updates go on before, during and after the disturbance.
   func survives(_ disturbance: () async throws -> Void) async throws {
     for count in counts { try await count.load() }
