@@ -150,6 +150,11 @@ extension Replica {
     if outcome == .shown {
       let base = delivery.state.content.document.map { Base.stored($0) } ?? .defaultValue
       shown.reflect(base, at: delivery.state.revision)
+      // A later local change was discarded meanwhile, so the box does not show the state any more.
+      if let stamp = delivery.stamp, stamp != pending.settledStamp {
+        shown.markUnknown()
+        return advance()
+      }
       // A newer state that arrived meanwhile changes nothing.
       if delivery.state != confirmed.state, changesNothing(after: delivery.state.content) {
         shown.keep(at: confirmed.revision)
@@ -158,8 +163,6 @@ extension Replica {
     guard delivery.state == confirmed.state else { return advance() }
     var actions: [Action] = []
     switch outcome {
-    // A later change was discarded meanwhile, so the box does not show the state any more.
-    case .shown where delivery.stamp.map { $0 != pending.settledStamp } ?? false: shown.markUnknown()
     case .shown, .outdated: shown.markReflected()
     case .superseded: shown.markBlocked(at: delivery.stamp)
     case .unreadable(let error): actions = hold(unreadable: error)

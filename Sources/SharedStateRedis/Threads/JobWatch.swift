@@ -5,7 +5,8 @@ import Synchronization
 /// The thread that notices, for all links of the process, that a thread spends too long in the program's code.
 ///
 /// It ticks only while there are jobs to watch, and sleeps otherwise: waking it takes one system call for each burst of
-/// activity. It ends with the last link. At each tick it also tries again to start threads that the system has refused to a link.
+/// activity. It ends with the last link. At each tick it also tries again to start threads that the system has refused
+/// to a link.
 final class JobWatch: Sendable {
   static let shared = JobWatch()
 

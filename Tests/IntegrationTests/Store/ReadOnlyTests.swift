@@ -29,8 +29,7 @@ struct ReadOnlyTests {
     let share = Shared(wrappedValue: 0, .redis("count", store: store))
     writer.withLock { $0 = 1 }
     try await writer.save()
-    try await share.load()
-    #expect(share.wrappedValue == 1)
+    try await share.becomes(1)
 
     share.withLock { $0 = 2 }
     #expect((share.saveError as? RedisSharedStateError)?.code == .readOnly)

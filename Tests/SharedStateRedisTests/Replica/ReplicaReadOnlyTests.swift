@@ -55,6 +55,17 @@ struct ReplicaReadOnlyTests {
     #expect(next.stamp == 3)
   }
 
+  @Test("Converges: a change made while a state is shown is discarded, although a later version has the same content")
+  func changeBesideSameContent() throws {
+    var replica = Replica.live(at: 7, "1", access: .readOnly)
+    let delivery = replica.delivery(of: .set(8, "2"))
+    _ = replica.announced(.set(9, "2"))
+    #expect(replica.discarded(stamp: 3).compactMap(\.delivery) == [])
+    let next = try #require(replica.delivered(delivery, outcome: .shown).lazy.compactMap(\.delivery).first)
+    #expect(next.state == .document(9, "2"))
+    #expect(next.stamp == 3)
+  }
+
   @Test(
     "AcknowledgedSurvives: a lost version stays in the box, and is left to others to restore",
     arguments: [true, false]
