@@ -41,18 +41,25 @@ struct ProxyTests {
     ).endingWithTest
   }
 
-  @Test("works while its connections lead to different servers, if it is told so, and reconnects otherwise")
-  func divided() async throws {
-    let primary = try PrivateRedisServer(configuration: ["repl-diskless-sync-delay 0"])
-    let replica = try PrivateRedisServer(configuration: ["replicaof 127.0.0.1 \(primary.port)"])
-    let servers = PerConnection { $0 == .writer ? primary : replica }
-    let stores = try ["one", "two"].map { try Self.store($0, servers, isProxied: true) }
+  /// Two services change, update and delete a value.
+  private static func agree(_ servers: PerConnection<PrivateRedisServer>, isProxied: Bool) async throws {
+    let stores = try ["one", "two"].map { try store($0, servers, isProxied: isProxied) }
     let shares = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
     for store in stores { try await store.connected(within: patience) }
     shares[0].withLock { $0 = 1 }
     try await shares[1].becomes(1)
     try await shares[1].updateAtomically { $0 += 1 }
     try await shares[0].becomes(2)
+    try await shares[0].reset()
+    try await shares[1].becomes(0)
+  }
+
+  @Test("works while its connections lead to different servers, if it is told so, and reconnects otherwise")
+  func divided() async throws {
+    let primary = try PrivateRedisServer(configuration: ["repl-diskless-sync-delay 0"])
+    let replica = try PrivateRedisServer(configuration: ["replicaof 127.0.0.1 \(primary.port)"])
+    let servers = PerConnection { $0 == .writer ? primary : replica }
+    try await Self.agree(servers, isProxied: true)
 
     let untold = try Self.store("untold", servers, isProxied: false)
     untold.connect()
@@ -67,14 +74,6 @@ struct ProxyTests {
       configuration: ["INFO", "ROLE", "CLIENT"].map { "rename-command \($0) \"\"" }
     )
     let servers = PerConnection { _ in server }
-    let stores = try ["one", "two"].map { try Self.store($0, servers, isProxied: isProxied) }
-    let shares = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
-    for store in stores { try await store.connected(within: patience) }
-    shares[0].withLock { $0 = 1 }
-    try await shares[1].becomes(1)
-    try await shares[1].updateAtomically { $0 += 1 }
-    try await shares[0].becomes(2)
-    try await shares[0].reset()
-    try await shares[1].becomes(0)
+    try await Self.agree(servers, isProxied: isProxied)
   }
 }
