@@ -69,7 +69,7 @@ extension InProcessRedis {
 extension InProcessRedis {
   /// Carries out requests, and lets no reply reach the client that has sent them. Messages arrive.
   ///
-  /// A client that waits for longer than its ``RedisConfiguration/requestTimeout`` gives the connection up.
+  /// A client that waits for longer than its `RedisConfiguration.requestTimeout` gives the connection up.
   public func holdReplies() {
     perform { $0.faults.holdsReplies = true }
   }
