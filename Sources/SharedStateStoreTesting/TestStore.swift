@@ -311,7 +311,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
           """
           \(reason)A change of a shared value of '\(core.name)' that no action makes was expected within \(timeout): …
 
-          \(failures.joined(separator: "\n\n"))
+          \(failures.map(\.message).joined(separator: "\n\n"))
           """
         )
       }
@@ -569,7 +569,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
         """
       )
     }
-    for failure in comparison.failures { location.report(failure) }
+    for failure in comparison.failures { failure.report(orAt: location) }
     settleChanges(comparison)
   }
 
@@ -637,16 +637,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     let changes = recorder.loose.failures + tracker.takeUnassertedChanges()
     recorder.updateLoose { $0 = SharedChanges() }
     guard exhaustivity == .on else { return }
-    for change in changes {
-      guard let place = change.location else { location.report(change.message); continue }
-      reportIssue(
-        change.message,
-        fileID: place.fileID,
-        filePath: place.filePath,
-        line: place.line,
-        column: place.column
-      )
-    }
+    for change in changes { change.report(orAt: location) }
   }
 
   /// Reports an omission of the test.

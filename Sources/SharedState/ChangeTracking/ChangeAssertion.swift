@@ -43,22 +43,24 @@ final class ChangeAssertion: Sendable {
   }
 
   /// The failures of the stated expectations, and of the changes without one.
-  func failures(changes: [TrackedChange]) -> [String] {
+  func failures(changes: [TrackedChange]) -> [ChangeFailure] {
     var stated = expectations.withLock { $0 }
     let inOrder = changes.map { change in
       let expectation = stated.removeValue(forKey: ObjectIdentifier(change.box))
-      return (expectation ?? change.makeExpectation()).failure(isExplicit: expectation != nil)
+      let message = (expectation ?? change.makeExpectation()).failure(isStated: expectation != nil)
+      return message.map { ChangeFailure(message: $0, location: expectation?.statement ?? change.location) }
     }
-    return (inOrder + stated.values.map { $0.failure(isExplicit: true) }).compactMap(\.self)
+    return (inOrder + stated.values.map { $0.failureOfStatement() }).compactMap(\.self)
   }
 
   /// The text of a failure: a change was asserted, but the value did not change.
   static var nothingChanged: String { "Expected state to change, but no change occurred." }
 
-  /// The text of a failure: the value is not the asserted one.
-  static func unexpected<Value>(expected: Value, actual: Value) -> String {
+  /// The text of a failure: the value is not the expected one.
+  static func unexpected<Value>(expected: Value, actual: Value, isStated: Bool = true) -> String {
     """
-    State was not expected to change, but a change occurred: …
+    \(isStated
+      ? "A state change does not match expectation" : "State was not expected to change, but a change occurred"): …
 
     \(Difference.text(expected, actual, indentation: 4))
 

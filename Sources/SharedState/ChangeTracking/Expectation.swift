@@ -5,18 +5,22 @@ class Expectation: @unchecked Sendable {
 
   let box: Box
 
+  /// The last statement of the test about the value.
+  private(set) var statement: CallSite?
+
   init(box: Box) {
     self.box = box
   }
 
   /// The failure of the expectation for the present value; `nil` when it is met.
-  /// - Parameter isExplicit: Whether the assertion mentions the box, and so expects it to have changed.
-  func failure(isExplicit: Bool) -> String? {
+  /// - Parameter isStated: Whether the assertion mentions the box, and so expects it to have changed.
+  func failure(isStated: Bool) -> String? {
     preconditionFailure("A subclass of Expectation does not implement failure. This is a bug in SharedState.")
   }
 
   /// The failure of the expectation for an earlier value; `nil` when it is met.
-  func failure(actual: TrackedChange, isExplicit: Bool) -> String? {
+  /// - Parameter mayBeUnchanged: Whether a statement may make no difference.
+  func failure(actual: TrackedChange, isStated: Bool, mayBeUnchanged: Bool) -> String? {
     preconditionFailure("A subclass of Expectation does not implement failure. This is a bug in SharedState.")
   }
 
@@ -28,6 +32,17 @@ class Expectation: @unchecked Sendable {
   /// Exchanges the expected value and the one in the box. Called with the lock of the box held.
   fileprivate func exchange() {
     preconditionFailure("A subclass of Expectation does not implement exchange(). This is a bug in SharedState.")
+  }
+
+  /// The failure of an expectation that the test has stated; `nil` when it is met.
+  final func failureOfStatement() -> ChangeFailure? {
+    failure(isStated: true).map { ChangeFailure(message: $0, location: statement) }
+  }
+
+  /// Lets a statement of the test change the expected value, as the real one is changed.
+  final func state(at statement: CallSite?, _ body: () -> Void) {
+    withExpectedValueInPlace(body)
+    self.statement = statement
   }
 
   /// Puts the expected value in the place of the real one while the closure runs, so that its parts are reached in the
@@ -55,20 +70,20 @@ final class ExpectedValue<Value>: Expectation, @unchecked Sendable {
     super.init(box: box)
   }
 
-  override func failure(isExplicit: Bool) -> String? {
-    failure(actual: valueBox.value, isExplicit: isExplicit)
+  override func failure(isStated: Bool) -> String? {
+    failure(actual: valueBox.value, isStated: isStated, mayBeUnchanged: !isStated)
   }
 
-  override func failure(actual: TrackedChange, isExplicit: Bool) -> String? {
+  override func failure(actual: TrackedChange, isStated: Bool, mayBeUnchanged: Bool) -> String? {
     guard let actual = actual as? TrackedValue<Value> else { return nil }
-    return failure(actual: actual.before, isExplicit: isExplicit)
+    return failure(actual: actual.before, isStated: isStated, mayBeUnchanged: mayBeUnchanged)
   }
 
-  private func failure(actual: Value, isExplicit: Bool) -> String? {
+  private func failure(actual: Value, isStated: Bool, mayBeUnchanged: Bool) -> String? {
     if Difference.areEqual(expected, actual) {
-      return isExplicit && Difference.areEqual(before, actual) ? ChangeAssertion.nothingChanged : nil
+      return !mayBeUnchanged && Difference.areEqual(before, actual) ? ChangeAssertion.nothingChanged : nil
     }
-    return ChangeAssertion.unexpected(expected: expected, actual: actual)
+    return ChangeAssertion.unexpected(expected: expected, actual: actual, isStated: isStated)
   }
 
   override func remainingChange(at location: CallSite?) -> TrackedChange? {

@@ -22,7 +22,9 @@ extension Shared {
   ) rethrows {
     AssertionSupport.require()
     let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    for failure in try projection.place.settle(updateToExpectedResult) { location.report(failure) }
+    for failure in try projection.place.settle(updateToExpectedResult) {
+      failure.report(orAt: location)
+    }
   }
 
   /// Ignores how a test has changed this value up to now; of a derived share, how it has changed its part.
@@ -34,17 +36,18 @@ extension Shared {
 extension Place {
   /// Compares the expected value with the present one, and counts the change as asserted.
   ///
-  /// - Returns: The texts of the failures; none when the expectation is met.
-  fileprivate func settle(_ updateToExpectedResult: (inout Value) throws -> Void) rethrows -> [String] {
-    guard let (tracker, change) = box.trackedChange() else { return [ChangeAssertion.nothingChanged] }
+  /// - Returns: The failures; none when the expectation is met.
+  fileprivate func settle(_ updateToExpectedResult: (inout Value) throws -> Void) rethrows -> [ChangeFailure] {
+    let nothingChanged = [ChangeFailure(message: ChangeAssertion.nothingChanged, location: nil)]
+    guard let (tracker, change) = box.trackedChange() else { return nothingChanged }
     let whole = change.makeExpectation()
-    guard let before = value(expectedBy: whole) else { return [ChangeAssertion.nothingChanged] }
+    guard let before = value(expectedBy: whole) else { return nothingChanged }
     var expected = before
     let others = ChangeAssertion()
     try ChangeTracking.withAssertion(others) { try updateToExpectedResult(&expected) }
     let failures = others.stated.values.compactMap { other in
       other.box.trackedChange()?.tracker.replaceChange(of: other.box, by: nil)
-      return other.failure(isExplicit: true)
+      return other.failureOfStatement()
     }
     let actual = read()
     whole.withExpectedValueInPlace {
@@ -55,9 +58,10 @@ extension Place {
     }
     tracker.replaceChange(of: box, by: whole.remainingChange(at: change.location))
     if !Difference.areEqual(expected, actual) {
-      return [ChangeAssertion.unexpected(expected: expected, actual: actual)] + failures
+      let message = ChangeAssertion.unexpected(expected: expected, actual: actual)
+      return [ChangeFailure(message: message, location: nil)] + failures
     }
-    return (Difference.areEqual(before, actual) ? [ChangeAssertion.nothingChanged] : []) + failures
+    return (Difference.areEqual(before, actual) ? nothingChanged : []) + failures
   }
 }
 

@@ -62,23 +62,26 @@ package final class SharedChangeComparison: Sendable {
     return try ChangeTracking.$comparison.withValue(self, operation: body)
   }
 
-  /// The failures of shares that the states do not hold, and of statements that made no difference.
-  package var failures: [String] {
+  /// The failures of shares that the states do not hold, and of statements that made no difference. Only a failure of a
+  /// statement has a location.
+  package var failures: [ChangeFailure] {
     let stated = assertion.stated
     let compared = compared.withLock { $0 }
-    var failures: [String] = []
+    var failures: [ChangeFailure] = []
     for entry in changes.entries where stated[ObjectIdentifier(entry.box)] == nil {
       guard isExhaustive, !compared.contains(ObjectIdentifier(entry.box)) else { continue }
-      if let failure = entry.before.makeExpectation().failure(actual: entry.after, isExplicit: false) {
-        failures.append(failure)
+      let expectation = entry.before.makeExpectation()
+      if let failure = expectation.failure(actual: entry.after, isStated: false, mayBeUnchanged: true) {
+        failures.append(ChangeFailure(message: failure, location: nil))
       }
     }
     for (id, expectation) in stated {
       let actual = after(expectation.box)
-      guard let failure = expectation.failure(actual: actual, isExplicit: isExhaustive) else { continue }
+      guard let failure = expectation.failure(actual: actual, isStated: true, mayBeUnchanged: !isExhaustive)
+      else { continue }
       // The comparison of the states has reported it.
       if compared.contains(id), failure != ChangeAssertion.nothingChanged { continue }
-      failures.append(failure)
+      failures.append(ChangeFailure(message: failure, location: expectation.statement))
     }
     return failures
   }

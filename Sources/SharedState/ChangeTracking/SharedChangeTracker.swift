@@ -48,7 +48,7 @@ public final class SharedChangeTracker: Sendable {
     guard reportsUnassertedChanges else { return }
     for change in takeUnassertedChanges() {
       AssertionSupport.require()
-      (change.location ?? location).report(change.message)
+      change.report(orAt: location)
     }
   }
 
@@ -107,7 +107,8 @@ public final class SharedChangeTracker: Sendable {
   ///
   /// Inside the closure, `withLock` of a share changes the expected value instead of the real one: no observer is told,
   /// and nothing is saved. Reading a share there returns the expected value, too. Values that the closure does not change
-  /// are expected to be as before. The changes count as asserted then, even if the assertion fails.
+  /// are expected to be as before. The changes count as asserted then, even if the assertion fails. A failure is reported
+  /// at the closure's statement about the value; for a value that the closure leaves out, at the line that changed it.
   /// - Parameter updateToExpectedResult: Turns the values before the changes into the expected ones.
   /// - Throws: The error of the closure.
   @discardableResult
@@ -148,8 +149,8 @@ public final class SharedChangeTracker: Sendable {
   }
 
   /// Takes the changes that are not asserted, in the order in which they began.
-  package func takeUnassertedChanges() -> [UnassertedChange] {
-    takeChanges().filter { !$0.isUndone }.map { UnassertedChange(message: $0.failure, location: $0.location) }
+  package func takeUnassertedChanges() -> [ChangeFailure] {
+    takeChanges().filter { !$0.isUndone }.map { ChangeFailure(message: $0.failure, location: $0.location) }
   }
 
   // MARK: Scopes
@@ -247,7 +248,7 @@ public final class SharedChangeTracker: Sendable {
   }
 
   private func check(_ assertion: ChangeAssertion, at location: CallSite) {
-    for failure in assertion.failures(changes: takeChanges()) { location.report(failure) }
+    for failure in assertion.failures(changes: takeChanges()) { failure.report(orAt: location) }
   }
 }
 

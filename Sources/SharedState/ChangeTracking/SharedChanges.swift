@@ -35,9 +35,9 @@ package struct SharedChanges: Sendable {
   }
 
   /// The failures for changes that are not asserted.
-  package var failures: [UnassertedChange] {
+  package var failures: [ChangeFailure] {
     entries.compactMap { entry in
-      entry.before.failure(after: entry.after).map { UnassertedChange(message: $0, location: entry.before.location) }
+      entry.before.failure(after: entry.after).map { ChangeFailure(message: $0, location: entry.before.location) }
     }
   }
 }

@@ -89,13 +89,18 @@ final class TrackedValue<Value>: TrackedChange, @unchecked Sendable {
   }
 }
 
-/// A change without an assertion.
-package struct UnassertedChange: Sendable {
+/// An assertion that does not hold, or a change without an assertion.
+package struct ChangeFailure: Sendable {
   /// The text of the failure.
   package let message: String
 
-  /// Where the value was changed first; `nil` when the change came from elsewhere.
+  /// The statement of the expectation, or else the first change; `nil` when the change came from elsewhere.
   package let location: CallSite?
+
+  /// Reports the failure, at the given line if it has none.
+  package func report(orAt location: CallSite) {
+    (self.location ?? location).report(message)
+  }
 }
 
 /// The place in the source that declares a share. Every box has one, so it is packed.

@@ -95,7 +95,7 @@ package struct Place<Value> {
     at location: CallSite?,
     _ operation: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    if let assertion = ChangeTracking.currentAssertion { return try expect(in: assertion, operation) }
+    if let assertion = ChangeTracking.currentAssertion { return try expect(in: assertion, at: location, operation) }
     let trackers = ChangeTracking.isActive ? box.trackersOfNextChange() : []
     // Tracking is active for other code, but not here.
     if trackers.isEmpty, pointer != nil { return try modify(operation) }
@@ -117,12 +117,13 @@ package struct Place<Value> {
   /// Runs the closure on the expected value, and leaves the value alone.
   private func expect<Result, Failure: Error>(
     in assertion: ChangeAssertion,
+    at location: CallSite?,
     _ operation: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let expectation = assertion.expectation(of: box)
     var outcome: Swift.Result<Result, Failure>?
     var discarded: Value?
-    expectation.withExpectedValueInPlace {
+    expectation.state(at: location) {
       outcome = modifyCopy(operation, discarded: &discarded).outcome
     }
     return try unwrap(outcome).get()

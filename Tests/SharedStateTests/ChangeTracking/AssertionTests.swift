@@ -41,7 +41,7 @@ import Testing
     #expect(failures.map(\.line) == [line])
     #expect(
       failures.first?.message == """
-        State was not expected to change, but a change occurred: …
+        A state change does not match expectation: …
 
             − 2
             + 1
@@ -51,15 +51,47 @@ import Testing
     )
   }
 
-  @Test func aWrongAssertionOfATrackerShowsTheSame() {
+  @Test func aWrongAssertionOfATrackerFailsAtItsStatement() {
+    let line: UInt = #line + 9
     let failures = FailureRecorder.failures {
-      let count = Shared(value: 0)
+      let (count, other) = (Shared(value: 0), Shared(value: 0))
       let tracker = SharedChangeTracker()
-      tracker.track { count.withLock { $0 = 1 } }
-      tracker.assert { count.withLock { $0 = 2 } }
+      tracker.track {
+        for share in [count, other] { share.withLock { $0 = 1 } }
+      }
+      tracker.assert {
+        other.withLock { $0 = 1 }
+        count.withLock { $0 = 2 }
+      }
       #expect(!tracker.hasChanges)
     }
+    #expect(failures.map(\.line) == [line])
     #expect(failures.map(\.message) == [ChangeAssertion.unexpected(expected: 2, actual: 1)])
+  }
+
+  @Test func aChangeThatAnAssertionLeavesOutFailsWhereItWasMade() {
+    let line: UInt = #line + 5
+    let failures = FailureRecorder.failures {
+      let (count, other) = (Shared(value: 0), Shared(value: 0))
+      let tracker = SharedChangeTracker()
+      tracker.track {
+        count.withLock { $0 = 1 }
+        other.withLock { $0 = 1 }
+      }
+      tracker.assert { other.withLock { $0 = 1 } }
+      #expect(!tracker.hasChanges)
+    }
+    #expect(failures.map(\.line) == [line])
+    #expect(
+      failures.first?.message == """
+        State was not expected to change, but a change occurred: …
+
+            − 0
+            + 1
+
+        (Expected: −, Actual: +)
+        """
+    )
   }
 
   @Test func insideAnAssertionAShareEqualsItselfOnceTheExpectationIsRight() {

@@ -90,6 +90,25 @@ struct Outer {
     #expect(String(customDumping: elements + [elements[1]]).hasSuffix("[1]: #1 2,\n  [2]: #1 Int(↩︎)\n]"))
   }
 
+  @Test func aCustomDumpTellsKeysApart() {
+    withDependencies {
+      $0.defaultInMemoryStorage = InMemoryStorage()
+    } operation: {
+      @Shared(.inMemory("first")) var first = 0
+      @Shared(.inMemory("second")) var second = 0
+      @Shared(.inMemory("second")) var secondAgain = 0
+      #expect(
+        String(customDumping: [$first, $second, $secondAgain]) == """
+          [
+            [0]: 0,
+            [1]: #1 0,
+            [2]: #1 Int(↩︎)
+          ]
+          """
+      )
+    }
+  }
+
   @Test func aDifferenceShowsTheValues() throws {
     let other = State(count: Shared(value: 43), name: SharedReader(value: "Blob"))
     let difference = try #require(diff(state, other))
