@@ -1,16 +1,20 @@
 # Each target installs the system packages that it needs when they are missing; see scripts/require.
 
-.PHONY: demo demo-workflow test test-servers check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
-.PHONY: check-format check-samples check-links check-time-limits check-macros check-compose check-build check-features check-docs
-.PHONY: check-core check-plain check-tracing check-threads check-commits check-mutations check-api
+.PHONY: demo demo-workflow test test-servers check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs release clean
+.PHONY: check-library check-packages check-format check-samples check-links check-language check-time-limits check-macros check-compose check-build
+.PHONY: check-features check-docs check-core check-plain check-tracing check-threads check-commits check-mutations check-api
 .PHONY: check-consumers check-server check-examples
+
+# On a terminal, SwiftPM shows its progress on one line; elsewhere it prints a line for each file.
+QUIET = $$([ -t 1 ] || echo --quiet)
 
 # Three services share one config. Without redis-server the demo runs on the fake, so a failed installation does not
 # matter.
 demo:
 	@scripts/require hiredis openssl
 	@[ -n "$$REDIS_URL" ] || scripts/require redis-server || echo "Going on without a server."
-	swift build --product config-demo
+	@echo "Building, which takes some minutes the first time …"
+	@swift build $(QUIET) --product config-demo
 	@"$$(swift build --show-bin-path)/config-demo"
 
 # Tests that keep all processors busy for long. They run separately, so that they do not make other tests time out.
@@ -48,9 +52,13 @@ demo-workflow:
 	swift run $(EXAMPLES_FLAGS) order-workflow
 
 # Checks beyond the tests: formatting, documentation, no warnings, no data races.
-check: check-format check-commits check-samples check-links check-time-limits check-mutations check-macros check-compose check-build \
-	check-features check-docs check-api check-core check-plain check-tracing check-consumers \
-	check-examples check-threads
+check: check-library check-packages check-threads
+
+check-library: check-format check-commits check-samples check-links check-language check-time-limits check-mutations \
+	check-macros check-compose check-build check-features check-docs check-api
+
+# Packages that depend on this one, and this one built in other ways.
+check-packages: check-core check-plain check-tracing check-consumers check-examples
 
 # Looks for inputs that break the parsers of documents, messages, replies and URLs, for FUZZ_SECONDS in total.
 fuzz:
@@ -94,8 +102,12 @@ docs:
 	swift build
 	scripts/build-docs "$$(swift build --show-bin-path)" .build/docs
 
+# Checks everything and sets a tag: make release VERSION=0.1.0
+release:
+	@scripts/release "$(VERSION)"
+
 clean:
-	rm -rf .build .build-api .build-check .build-consumers .build-core .build-deployment .build-examples .build-mutations \
+	rm -rf .build .build-api .build-check .build-consumers .build-core .build-deployment .build-mutations \
 		.build-plain .build-soak .build-tracing .build-tutorial Benchmarks/.build Examples/.build Examples/flags-service/.build \
 		Fuzz/.build
 
@@ -114,6 +126,9 @@ check-samples:
 
 check-links:
 	scripts/check-links
+
+check-language:
+	scripts/check-language
 
 check-time-limits:
 	scripts/check-time-limits
@@ -181,19 +196,18 @@ check-server:
 	scripts/in-time 5 swift test --skip-build $(SERVER_FLAGS)
 	scripts/check-server
 
-# The programs in Examples, and their tests.
-EXAMPLES_FLAGS = --package-path Examples --scratch-path .build-examples -Xswiftc -warnings-as-errors
-
-# It shares Hummingbird with the server of check-consumers, which 'make check' builds before. Its manifest turns warnings
-# into errors.
+# The programs in Examples, and their tests. Their manifests turn warnings into errors, so that they share the library
+# with the packages of check-consumers, and the service Hummingbird with the server there. SwiftPM removes checkouts that
+# a package does not use, so the one with the fewest comes last.
+EXAMPLES_FLAGS = --package-path Examples --scratch-path $(CURDIR)/.build-consumers
 FLAGS_SERVICE_FLAGS = --package-path Examples/flags-service --scratch-path $(CURDIR)/.build-consumers
 
 check-examples:
 	@scripts/require hiredis openssl redis-server
-	swift build --build-tests $(EXAMPLES_FLAGS)
-	$(TEST_ENVIRONMENT) scripts/run-tests 5 swift test --skip-build $(EXAMPLES_FLAGS)
 	swift build --build-tests $(FLAGS_SERVICE_FLAGS)
 	$(TEST_ENVIRONMENT) scripts/run-tests 5 swift test --skip-build $(FLAGS_SERVICE_FLAGS)
+	swift build --build-tests $(EXAMPLES_FLAGS)
+	$(TEST_ENVIRONMENT) scripts/run-tests 5 swift test --skip-build $(EXAMPLES_FLAGS)
 
 # Tests that start their own program again and wait for its exit. Under the sanitizer, the runner waits for children in
 # a way that never ends while the sanitizer or other tests have children. These tests run in the ordinary run only.

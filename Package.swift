@@ -303,6 +303,7 @@ let package = Package(
         "SharedStateStoreTesting",
         "SharedStateTesting",
         .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),
         .product(name: "OpenCombine", package: "OpenCombine"),
@@ -386,6 +387,12 @@ package.targets +=
     .executableTarget(name: "soak", dependencies: ["Simulation"], path: "Tests/Soak"),
   ]
   : [.testTarget(name: "Simulation", dependencies: simulationDependencies, path: "Tests/Simulation")]
+
+// `make check-plain` sets this: the trait 'TLS' concerns no other tests.
+if Context.environment["REDIS_TESTS_ONLY"] != nil {
+  let kept: Set = ["IntegrationTests", "SharedStateRedisTests", "Simulation"]
+  package.targets.removeAll { $0.type == .test && !kept.contains($0.name) }
+}
 
 // `make check` sets this for the run under the thread sanitizer: see ThreadSanitizerMutex.swift.
 let isForThreadSanitizer = Context.environment["THREAD_SANITIZER"] != nil

@@ -16,7 +16,7 @@
 // Declared by the C library only for programs that ask for extensions.
 extern int pthread_getattr_np(pthread_t, pthread_attr_t *);
 
-// Where the stack of this thread ends; NULL if the system does not tell.
+// Where the stack of this thread ends; NULL if the system does not say.
 static inline void *shared_state_stack_end(void) {
   pthread_attr_t attributes;
   void *end = NULL;

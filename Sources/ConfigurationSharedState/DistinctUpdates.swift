@@ -1,6 +1,6 @@
 import SharedState
 
-/// What each newest document gives, without repetitions.
+/// The transformed newest documents, without repetitions.
 ///
 /// Nothing is buffered: a slow reader misses documents in between, but never the last one.
 struct DistinctUpdates<Element: Sendable>: AsyncSequence, Sendable {

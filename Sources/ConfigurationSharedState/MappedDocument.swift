@@ -45,7 +45,7 @@ struct DocumentMapping: Sendable {
 
   private func reason(of error: any Error) -> String {
     if let error = error as? JSONParsingError { return DecodingFailure(error).description }
-    // The errors of JSONSnapshot tell names and types. Those of Foundation may quote the document.
+    // The errors of JSONSnapshot contain names and types. Those of Foundation may quote the document.
     let isOfSnapshot = String(reflecting: type(of: error)).hasPrefix("Configuration.")
     return isOfSnapshot ? "\(error)" : "\(type(of: error))"
   }

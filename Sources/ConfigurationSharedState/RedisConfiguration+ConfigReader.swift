@@ -12,7 +12,7 @@ extension RedisConfiguration {
   /// | key | is |
   /// | --- | --- |
   /// | `url` (secret) | the URL, as for `init(url:)`. Required |
-  /// | `username`, `password` (secret) | put in place of those of the URL |
+  /// | `username`, `password` (secret) | replace those of the URL |
   /// | `passwordFile` | a file with the password, which is read before each attempt to connect |
   /// | `namespace`, `label` | added to the URL |
   /// | `ca`, `certificate`, `key`, `serverName` | added to a URL with TLS |
@@ -22,8 +22,8 @@ extension RedisConfiguration {
   /// value of another type. In the scope `redis`, an `EnvironmentVariablesProvider` reads the variables that
   /// `RedisStore.fromEnvironment` reads.
   ///
-  /// - Throws: The errors of `init(url:)`, and `RedisSharedStateError.Code.invalidURL` when there is no URL, or when
-  ///   something is given twice. No error carries any part of the configuration.
+  /// - Throws: The errors of `init(url:)`, and `RedisSharedStateError.Code.invalidURL` when there is no URL, or when an
+  ///   option is set twice. No error carries any part of the configuration.
   public init(config: ConfigReader) throws(RedisSharedStateError) {
     func value(_ key: ConfigKey, isSecret: Bool = false) -> String? {
       config.string(forKey: key, isSecret: isSecret).flatMap { $0.isEmpty ? nil : $0 }

@@ -10,9 +10,9 @@ public import SharedStateRedis
 /// let config = ConfigReader(providers: [EnvironmentVariablesProvider(), provider])
 /// ```
 ///
-/// Every look-up reads memory, on any thread, and never waits. While Redis is away, or holds a document that cannot be
-/// mapped, the last good snapshot stays; ``loadError`` says why. The provider never writes, so a user with read-only
-/// rights is enough. A share of any type may have the same document, in the same store, too.
+/// Every look-up reads memory, on any thread, and never waits. While Redis is unreachable, or holds a document that
+/// cannot be mapped, the last good snapshot stays; ``loadError`` says why. The provider never writes, so a user with
+/// read-only rights is enough. A share of any type may have the same document, in the same store, too.
 ///
 /// The document is watched for as long as the provider, a copy of it, or a sequence of updates lives.
 public struct SharedStateProvider: ConfigProvider {
@@ -49,10 +49,10 @@ public struct SharedStateProvider: ConfigProvider {
     guard allowMissing || reader.wrappedValue.isStored else { throw RedisSharedStateError.notStored(name: name) }
   }
 
-  /// Why the snapshot may be stale: Redis is away, or the document that it has now cannot be mapped, or is missing and
-  /// must not be. `nil`: the snapshot is that of the document. May be read on any thread.
+  /// Why the snapshot may be stale: Redis is unreachable, or its document cannot be mapped, or is missing though
+  /// required. `nil`: the snapshot is up to date. May be read on any thread.
   ///
-  /// No text of it shows a value.
+  /// Its texts contain no value.
   public var loadError: RedisSharedStateError? { reader.loadError as? RedisSharedStateError }
 
   /// Looks up a value in the snapshot.

@@ -21,7 +21,7 @@ package struct CallSite: Sendable {
     reportIssue(message, fileID: fileID, filePath: filePath, line: line, column: column)
   }
 
-  /// Reports there, without failing a test.
+  /// Reports an issue there, without failing a test.
   package func expectIssue(_ message: String) {
     for reporter in IssueReporters.current {
       reporter.expectIssue(message, fileID: fileID, filePath: filePath, line: line, column: column)

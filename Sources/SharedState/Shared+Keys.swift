@@ -4,7 +4,7 @@ extension Shared where Value: Sendable {
   /// - Parameters:
   ///   - wrappedValue: The default: the value until one is loaded, and while none is stored. Evaluated only when no
   ///     share of the key exists yet.
-  ///   - key: Says where the value is kept.
+  ///   - key: The key that keeps the value.
   public init(
     wrappedValue: @autoclosure () -> Value,
     _ key: some SharedKey<Value>,
@@ -103,7 +103,7 @@ extension SharedReader where Value: Sendable {
   /// - Parameters:
   ///   - wrappedValue: The default: the value until one is loaded, and while none is stored. Evaluated only when no
   ///     share of the key exists yet.
-  ///   - key: Says where the value is kept.
+  ///   - key: The key that keeps the value.
   public init(wrappedValue: @autoclosure () -> Value, _ key: some SharedReaderKey<Value>) {
     self.init(readOnlyBox(of: key, default: wrappedValue).place)
   }
@@ -164,7 +164,7 @@ extension SharedReader where Value: Sendable {
 }
 
 extension Projection {
-  /// Points this projection to the value that a key keeps. Tells no observer when the value stays the same.
+  /// Points this projection to the value that a key keeps. Notifies no observer when the value stays the same.
   ///
   /// - Parameter find: Finds the box of the key; takes the present value, for the default.
   fileprivate func swap(_ find: (() -> Value) -> ValueBox<Value>) {

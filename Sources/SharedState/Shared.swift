@@ -1,7 +1,7 @@
 /// A value that many parts of a program share, and that many services may share.
 ///
-/// All copies of a share, and all shares of one key, are one value: a change made through one is seen by the others at
-/// once. Reading is a local memory read and never I/O. Change the value with
+/// All copies of a share, and all shares of one key, are one value: a change made through one is visible through the
+/// others immediately. Reading is a local memory read and never I/O. Change the value with
 /// ``withLock(_:fileID:filePath:line:column:)``.
 ///
 /// ```swift
@@ -58,16 +58,16 @@ public struct Shared<Value> {
     nonmutating set { projection.swap(newValue.projection.place) }
   }
 
-  /// Reads and changes the value in one step that nothing can come between.
+  /// Reads and changes the value in one step, with no other change in between.
   ///
-  /// The change is visible on every thread once the closure has returned. Observers are told before this method
-  /// returns, unless a thread is telling them of another change of the value at that moment: then that thread tells
-  /// them of this one, too; see <doc:ObservingChanges>. A key saves changes afterwards, in the order in which they were
-  /// made.
+  /// The change is visible on every thread once the closure has returned. Observers are notified before this method
+  /// returns, unless a thread is notifying them of another change of the value at that moment: then that thread
+  /// notifies them of this one, too; see <doc:ObservingChanges>. A key saves changes afterwards, in the order in which
+  /// they were made.
   ///
-  /// The closure runs on the calling thread with the value's lock held, so keep it short, and do not read or change this
-  /// value inside it: that traps. Nesting the closures of two values in opposite orders on two threads deadlocks, as with
-  /// any two locks.
+  /// The closure runs on the calling thread with the value's lock held, so keep it short, and do not read or change
+  /// this value inside it: that traps. Nesting the closures of two values in opposite orders on two threads deadlocks,
+  /// as with any two locks.
   ///
   /// - Parameter operation: Changes the value. When it throws, the value stays as it was.
   /// - Returns: The result of the closure.
@@ -121,12 +121,13 @@ public struct Shared<Value> {
   /// Saves the value, and returns once it is kept. A value that is held in memory only needs no saving.
   ///
   /// - Parameters:
-  ///   - replacingUnreadable: Whether to replace a stored document that this program cannot read. That document is lost
-  ///     then, with all that it holds. By default it stays, and the call throws.
+  ///   - replacingUnreadable: Whether to replace a stored document that this program cannot read. That document, with
+  ///     all that it holds, is lost then. By default it stays, and the call throws.
   ///   - timeout: The longest time to wait; see ``load(within:)``.
-  /// - Throws: The key's error, ``TimedOutError``, or `CancellationError`. The save itself goes on after a cancellation
-  ///   or a timeout. With a key whose store is shared with other processes, also the reason why an earlier change gave
-  ///   way to another process's, if the program has not been notified of it; the next call saves.
+  /// - Throws: The key's error, ``TimedOutError``, or `CancellationError`. The save itself continues after a
+  ///   cancellation or a time-out. With a key whose store is shared with other processes, also the reason why an
+  ///   earlier change was discarded for another process's, if the program has not been notified of it; the next call
+  ///   saves.
   public func save(replacingUnreadable: Bool = false, within timeout: Duration? = nil) async throws {
     let box = projection.place.box
     try await box.handingErrorsOver {
@@ -138,21 +139,21 @@ public struct Shared<Value> {
   ///
   /// In this process that is the default of the share that was made first. A value that no key keeps stays as it is.
   /// - Parameter timeout: The longest time to wait; see ``load(within:)``.
-  /// - Throws: The key's error, ``TimedOutError``, or `CancellationError`. The deletion itself goes on after a
-  ///   cancellation or a timeout.
+  /// - Throws: The key's error, ``TimedOutError``, or `CancellationError`. The deletion itself continues after a
+  ///   cancellation or a time-out.
   public func reset(within timeout: Duration? = nil) async throws {
     let box = projection.place.box
     guard let persistence = box.persistence else { return box.returnToDefault() }
     try await box.handingErrorsOver { try await persistence.reset(within: timeout) }
   }
 
-  /// Reads and changes the value in one step that no other process can come between, and returns once it is kept.
+  /// Reads and changes the value in one step, with no other process in between, and returns once it is kept.
   ///
   /// With a key whose store is shared with other processes, the closure runs on the newest value of the store, after
   /// all earlier changes that were made here. Its change takes effect exactly once, or not at all. When another process
-  /// was faster, the closure runs again, on the value that this process has stored. It runs on the
-  /// calling thread or on one of the store, so keep it short: it must neither block nor use this value's shares. With every other key this is `withLock` and
-  /// then `save()`.
+  /// was faster, the closure runs again, on the value that this process has stored. It runs on the calling thread or on
+  /// one of the store, so keep it short: it must neither block nor use this value's shares. With every other key this
+  /// is `withLock` and then `save()`.
   ///
   /// ```swift
   /// try await $stock.updateAtomically { stock in
@@ -190,7 +191,7 @@ public struct Shared<Value> {
 }
 
 // A share is a constant pointer to a projection, which locks every access. The value passes from thread to thread,
-// which its own Sendable conformance allows.
+// which its own `Sendable` conformance allows.
 extension Shared: @unchecked Sendable where Value: Sendable {}
 
 extension Shared: Equatable where Value: Equatable {

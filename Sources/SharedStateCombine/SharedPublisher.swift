@@ -22,14 +22,14 @@ struct SharedPublisher<Output>: Publisher {
 extension Shared {
   /// The present value, then every change, wherever it is made.
   ///
-  /// The present value arrives before `sink` returns. A subscriber that subscribes on the main thread is told there of
-  /// every change, in order; of changes that the main thread makes, before the call that makes them returns.
+  /// The present value arrives before `sink` returns. A subscriber that subscribes on the main thread is notified there
+  /// of every change, in order; of changes that the main thread makes, before the call that makes them returns.
   ///
   /// To a subscriber on another thread, a change that is made here arrives on the thread that makes it, before its
-  /// `withLock` returns, unless another thread is telling this subscriber of an earlier change. That thread then goes
-  /// on, or hands over to one of the library's threads. A change that comes from elsewhere arrives on a thread of the
-  /// library. No lock is held, so a subscriber may read, mutate and drop shares. A subscriber that mutates this value
-  /// on every change never comes to an end.
+  /// `withLock` returns, unless another thread is notifying this subscriber of an earlier change. That thread then
+  /// continues, or hands over to one of the library's threads. A change that comes from elsewhere arrives on a thread
+  /// of the library. No lock is held, so a subscriber may read, mutate and drop shares. A subscriber that mutates this
+  /// value on every change never comes to an end.
   ///
   /// The publisher follows the share when that is pointed to something else, and keeps the value alive while it is
   /// subscribed to. For a subscriber that asks for fewer values than there are, the newest one waits. For a slow

@@ -63,7 +63,7 @@ where Downstream.Failure == Never {
   }
 
   func cancel() {
-    // Released after the lock, because their deinitialisers are foreign code.
+    // Released after the lock, because their deinitialisers are user code.
     let released = locked {
       defer {
         downstream = nil
@@ -79,7 +79,7 @@ where Downstream.Failure == Never {
     let skipped: [Downstream.Input] = locked {
       guard downstream != nil else { return [] }
       var skipped: [Downstream.Input] = []
-      // The waiting values were not asked for, so only the newest is of interest.
+      // No value was asked for, so only the newest is of interest.
       if demand == .none { swap(&skipped, &waiting) }
       if waiting.count >= Self.capacity { skipped.append(waiting.removeLast()) }
       waiting.append(value)

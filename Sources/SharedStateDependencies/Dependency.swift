@@ -8,9 +8,9 @@ import IssueReporting
 /// }
 /// ```
 ///
-/// Every read gives the present value. The values in force when the wrapper was created are remembered, and used where
-/// the reader has no override of its own: an object keeps the dependencies that it was created with, also in detached
-/// tasks and on threads.
+/// Every read returns the present value. The values in force when the wrapper was created are remembered, and used
+/// where the reader has no override of its own: an object keeps the dependencies that it was created with, also in
+/// detached tasks and on threads.
 @propertyWrapper
 public struct Dependency<Value>: Sendable {
   private let read: @Sendable (DependencyValues) -> Value

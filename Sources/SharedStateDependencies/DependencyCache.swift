@@ -5,7 +5,7 @@ import Synchronization
 /// The values without overrides: defaults, made when first needed, and prepared values.
 ///
 /// There is one for the process, and in a test process one for each test. The class may be used from any thread.
-/// Defaults are foreign code, and are evaluated without the lock.
+/// Defaults are user code, and are evaluated without the lock.
 package final class DependencyCache: Sendable {
   private struct ID: Hashable {
     let key: ObjectIdentifier
@@ -51,12 +51,12 @@ package final class DependencyCache: Sendable {
     return TestCaches.shared.cache(for: run)
   }
 
-  /// Forgets everything, as between two tests. Ends dependencies that go on by themselves.
+  /// Forgets everything, as between two tests. Ends dependencies that run by themselves.
   ///
   /// - Returns: Holds the forgotten values, so that the caller can choose when they are released.
   @discardableResult
   package func reset() -> any Sendable {
-    // The old state is released after the lock, because deinitialisers of values are foreign code.
+    // The old state is released after the lock, because deinitialisers of values are user code.
     let old = state.withLock { state in
       let old = state.entries.values.map(\.box)
       state = State()
@@ -68,7 +68,7 @@ package final class DependencyCache: Sendable {
   }
 
   /// Fails the run of the tests where the caller's test is unknown, as in a detached task. Where nothing in the process
-  /// tells all tests apart, that is reported once.
+  /// distinguishes all tests, that is reported once.
   ///
   /// - Parameter message: Makes the message, when it is needed.
   package static func reportUnknownTest(_ message: () -> String) {
@@ -85,7 +85,7 @@ package final class DependencyCache: Sendable {
   private static let reportsThatTestsShareValues: Void = {
     let message = """
       Tests of this target may share their values, such as one fake Redis and one storage in memory: the cases of a \
-      parameterised test do, and all tests of XCTest. Add the product that tells them apart to the dependencies of the \
+      parameterised test do, and all tests of XCTest. Add the product that separates them to the dependencies of the \
       test target: 'SharedStateTesting' of the package 'swift-shared-state', or 'SharedStateRedisTesting', where it uses \
       '.redis' keys.
       """
@@ -94,7 +94,7 @@ package final class DependencyCache: Sendable {
     try? FileHandle.standardError.write(contentsOf: Data("SharedState: \(message)\n".utf8))
   }()
 
-  /// Tells one test from another: by its cache, and by the number of resets, as between tests of XCTest.
+  /// Distinguishes one test from another: by its cache, and by the number of resets, as between tests of XCTest.
   package struct Generation: Sendable {
     private let cache: DependencyCache
     private let number: Int

@@ -1,7 +1,7 @@
 import Foundation
 import IssueReporting
 
-/// The place where a program runs, which decides on the kind of default that a dependency has.
+/// The environment of a program, which decides on the kind of default that a dependency has.
 ///
 /// Override it like any dependency: `withDependencies { $0.context = .live } operation: { … }`.
 public enum DependencyContext: Hashable, Sendable {

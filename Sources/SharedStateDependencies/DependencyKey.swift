@@ -6,9 +6,9 @@ import IssueReporting
 /// ``DependencyKey`` where it is.
 ///
 /// A default is evaluated once and then kept: for each test, or for the process outside of tests. Two threads that need
-/// it first and at the same time may both evaluate it; both then get the same one. If evaluating it twice does harm,
-/// make the requirement a `static let`, but note that all tests then share its value. Defaults are evaluated on any
-/// thread, so a conformance cannot be isolated to an actor.
+/// it first at the same time may both evaluate it; both then get the same one. If evaluating it twice does harm, make
+/// the requirement a `static let`, but note that all tests then share its value. Defaults are evaluated on any thread,
+/// so a conformance cannot be isolated to an actor.
 public protocol TestDependencyKey<Value>: SendableMetatype {
   /// The type of the dependency.
   associatedtype Value: Sendable = Self

@@ -1,4 +1,4 @@
-/// What is in force for a task: one task-local value, because setting one takes longer than most reducers.
+/// The values in force for a task: one task-local value, because setting one takes longer than most reducers.
 ///
 /// A class, so that a store can put the same values in force for each action without copying them.
 @usableFromInline
@@ -24,7 +24,8 @@ package final class DependencyScope: Sendable {
     return values.isDefault ? nil : DependencyScope(values)
   }
 
-  /// The scope to put in force so that kept values apply, whatever the caller's are; `nil` when nothing has to change.
+  /// The scope to put in force so that kept values apply, independent of the caller's; `nil` when nothing has to
+  /// change.
   @usableFromInline
   package static func toApply(_ kept: DependencyScope?) -> DependencyScope? {
     if let kept { return kept }

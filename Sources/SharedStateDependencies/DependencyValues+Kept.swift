@@ -29,7 +29,7 @@ extension DependencyValues {
   /// Whether a debug build reports an error of a shared value that is not read: in a test as an issue, otherwise in the
   /// log.
   ///
-  /// For each value, the setting counts that was in force when its first share was made.
+  /// For each value, the setting that was in force when its first share was made counts.
   public var reportsUnreadErrors: Bool {
     get { self[ReportsUnreadErrors.self] }
     set { self[ReportsUnreadErrors.self] = newValue }

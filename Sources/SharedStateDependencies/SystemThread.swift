@@ -10,7 +10,7 @@ package struct SystemThread: Sendable {
       .map { SystemThread(folder: "/proc/" + $0) }
   }
 
-  /// How long it has waited for a processor while it could have run, in total; `nil`: the system does not tell.
+  /// How long it has waited for a processor while it could have run, in total; `nil`: the system does not report it.
   package var runDelay: Duration? {
     guard let statistics = try? String(contentsOfFile: folder + "/schedstat", encoding: .utf8) else { return nil }
     // Time on a processor, and time in the queue for one, both in nanoseconds.

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Starts threads, and says when the system refuses one.
+/// Starts threads, and reports when the system refuses one.
 ///
-/// A user and a container have a limit of threads. Foundation's `Thread` does not tell when it is reached: its closure
-/// then never runs.
+/// A user and a container have a limit of threads. Foundation's `Thread` does not report when it is reached: its
+/// closure then never runs.
 package struct ThreadStarter: Sendable {
   /// The system has not started a thread.
   package struct Refusal: Error, Hashable {
@@ -14,7 +14,7 @@ package struct ThreadStarter: Sendable {
     }
   }
 
-  /// What a new thread gets from the one that starts it.
+  /// The closure and the settings that a new thread takes over from the one that starts it.
   private final class Task: Sendable {
     let name: String
     let body: @Sendable () -> Void

@@ -7,7 +7,7 @@
 ///   }
 /// }
 /// ```
-/// - Parameter operation: Gets the values in force, and may keep them.
+/// - Parameter operation: Takes the values in force, and may keep them.
 /// - Returns: The result of the operation.
 /// - Throws: The error of the operation.
 public func withEscapedDependencies<Result>(
@@ -19,7 +19,7 @@ public func withEscapedDependencies<Result>(
 /// Carries the dependencies in force out of an asynchronous operation, to code that does not inherit them.
 /// - Parameters:
 ///   - isolation: The actor that the operation runs on.
-///   - operation: Gets the values in force, and may keep them.
+///   - operation: Takes the values in force, and may keep them.
 /// - Returns: The result of the operation.
 /// - Throws: The error of the operation.
 public func withEscapedDependencies<Result>(

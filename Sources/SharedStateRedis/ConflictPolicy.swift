@@ -1,5 +1,5 @@
 /// What happens to a local change when another client has changed the value at the same time.
-public enum ConflictPolicy: Hashable, Sendable, CaseIterable {
+public enum ConflictPolicy: Hashable, Sendable {
   /// Both changes are kept if they are to different fields. If they are to the same field, the later commit wins.
   /// Fields unknown to this service are never touched.
   case merge

@@ -1,7 +1,7 @@
 /// What to do when a server has lost a version that it had acknowledged.
 public enum DataLossPolicy: Hashable, Sendable, CaseIterable {
-  /// The newest value that any live service has seen is written back with its revision.
+  /// The services restore the newest value that any of them has seen, with its revision.
   case reseed
-  /// The server's state counts, even if it is older or empty.
+  /// The services take the server's state, even if it is older or empty.
   case adoptServer
 }

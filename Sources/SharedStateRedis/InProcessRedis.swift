@@ -5,11 +5,11 @@ import Synchronization
 /// A Redis server inside this process, for tests and for programs that run without a server.
 ///
 /// Several stores on one such server behave as several services on one Redis: they commit through a twin of the same
-/// script, and hear of each other by the same messages. Nothing leaves the process, and nothing is kept.
+/// script, and learn of changes by the same messages. Nothing leaves the process, and nothing is persisted.
 ///
-/// The methods here do what `redis-cli` does from outside: they edit without a revision and without a message, at
-/// once, even while the server is paused. Nothing goes wrong by chance: the module `SharedStateRedisTesting` adds what a
-/// test asks it to do wrong.
+/// The methods here do what `redis-cli` does: they edit immediately, without a revision and without a message, even
+/// while the server is paused. No fault occurs by chance: the module `SharedStateRedisTesting` adds the faults that a
+/// test requests.
 ///
 /// All methods may be called from any thread.
 public final class InProcessRedis: Sendable {

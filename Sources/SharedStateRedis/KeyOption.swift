@@ -20,7 +20,7 @@ enum KeyOption: Hashable, Sendable, CaseIterable {
     case .timeToLive: "time to live"
     case .maximumBytes: "limit to its size"
     case .usesArraysForDictionaries: "arrays for dictionaries"
-    case .detectsForeignEdits: "detection of foreign edits"
+    case .detectsForeignEdits: "detection of external edits"
     case .isStrict: "strictness"
     case .validate: "rules"
     }

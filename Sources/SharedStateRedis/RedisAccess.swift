@@ -1,15 +1,15 @@
-/// What a service does with the values of a namespace, and the rights that its user of the server needs for that.
-public enum RedisAccess: Hashable, Sendable, CaseIterable {
+/// What a service does with the values of a namespace, and the rights that its Redis user needs for that.
+public enum RedisAccess: Hashable, Sendable {
   /// It reads and changes values.
   case readWrite
   /// It only reads values.
   case readOnly
 
-  /// The command that gives a user of the server exactly the rights that a store needs.
+  /// The command that gives a Redis user exactly the rights that a store needs.
   ///
-  /// It takes away all other keys, channels and commands, and neither sets nor changes a password: add `>password` to it.
-  /// Run it on every server that the store may connect to. A server before 7.0 knows neither `%R~`, for which `~` stands
-  /// there, nor the commands of sharded channels.
+  /// It revokes all other keys, channels and commands, and neither sets nor changes a password: add `>password` to it.
+  /// Run it on every server that the store may connect to. A server before 7.0 knows neither `%R~`, which has to become
+  /// `~`, nor the commands of sharded channels.
   ///
   /// - Parameters:
   ///   - user: The name of the user, without spaces.
@@ -64,11 +64,11 @@ public enum RedisAccess: Hashable, Sendable, CaseIterable {
     return commands + (isCluster ? ["spublish"] : [])
   }
 
-  /// Why a server with this answer to ROLE will not do; `nil`: it will.
+  /// Why a server with this reply to ROLE cannot be used; `nil`: it can.
   func refusal(of role: RedisReplyView) -> RedisSharedStateError? {
     if role.count > 0, role[0].isEqual(to: "master") { return nil }
     guard self == .readOnly, role.count > 3, role[0].isEqual(to: "slave") else { return .notPrimary }
-    // It goes on to answer, with values that get older.
+    // A replica without its primary still answers, with outdated values.
     return role[3].isEqual(to: "connected") ? nil : .outOfStep
   }
 
@@ -85,7 +85,8 @@ public enum RedisAccess: Hashable, Sendable, CaseIterable {
     return (["ACL SETUSER", user, "on"] + rights + commands.map { "+\($0)" }).joined(separator: " ")
   }
 
-  /// A glob-style pattern that matches a text. A rule cannot contain a space, so any character will do in its place.
+  /// A glob-style pattern that matches a text. A rule cannot contain a space, so a wildcard for one character replaces
+  /// it.
   private static func pattern(of text: String) -> String {
     String(
       text.flatMap { character -> [Character] in

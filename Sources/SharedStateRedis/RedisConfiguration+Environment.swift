@@ -1,11 +1,11 @@
 import Foundation
 
 extension RedisConfiguration {
-  /// The server at `REDIS_URL`, with the user and the password that `REDIS_USERNAME`, `REDIS_PASSWORD` and
-  /// `REDIS_PASSWORD_FILE` put in place of those of the URL; `nil`: `REDIS_URL` is not set.
+  /// The server at `REDIS_URL`, with the user and the password of `REDIS_USERNAME`, `REDIS_PASSWORD` and
+  /// `REDIS_PASSWORD_FILE` instead of those of the URL; `nil`: `REDIS_URL` is not set.
   /// - Throws: The errors of ``init(url:)``.
   package init?(environment: [String: String]) throws(RedisSharedStateError) {
-    // Platforms set a variable to nothing where they cannot leave it out.
+    // Platforms set a variable to an empty text where they cannot omit it.
     func variable(_ name: String) -> Setting { (name, environment[name].flatMap { $0.isEmpty ? nil : $0 }) }
 
     guard let url = variable("REDIS_URL").value else { return nil }
@@ -23,7 +23,7 @@ extension RedisConfiguration {
   /// Reads a URL whose parts are partly kept elsewhere.
   ///
   /// - Parameters:
-  ///   - options: Are added to the part of the URL behind its `?`.
+  ///   - options: Added to the part of the URL after its `?`.
   ///   - username: Replaces that of the URL.
   ///   - password: Replaces that of the URL.
   ///   - passwordFile: A file with the password, which is read before each attempt to connect.

@@ -2,11 +2,11 @@ import Foundation
 
 /// Where a store finds its server, and how it connects to it.
 ///
-/// Printing or reflecting a configuration shows neither the user nor the password: where the URL is wrong, a part of the
-/// password may stand in the place of the user.
+/// Printing or reflecting a configuration shows neither the user nor the password: in a malformed URL, a part of the
+/// password may stand where the user belongs.
 public struct RedisConfiguration: Sendable {
   /// How long a store waits before it connects again: with full jitter, and with a limit that doubles after every
-  /// failure. The waits are long enough that the clients of a busy or slow server do not all connect at once.
+  /// failure. The waits are long enough that the clients of a busy or slow server do not all connect at the same time.
   public struct Backoff: Hashable, Sendable {
     /// The longest wait after the first failure. 50 milliseconds by default; with more than 100 clients, half a
     /// millisecond for each of them.
@@ -30,11 +30,11 @@ public struct RedisConfiguration: Sendable {
   /// `nil`: nothing is encrypted.
   package let tls: TLS?
 
-  /// Tells the user and the password, instead of those of the URL. `nil`, the default: those of the URL.
+  /// Provides the user and the password, instead of those of the URL. `nil`, the default: those of the URL.
   ///
-  /// It is asked before each attempt to connect, on a thread of the library that waits for it. So a password that is
-  /// exchanged, or a token that soon expires, needs no restart. Connections that are open stay open. An error counts as a
-  /// failed attempt; the log and the status show its type only, because its text may tell a secret.
+  /// It is called before each attempt to connect, on a thread of the library, which waits for it. So a rotated
+  /// password, or a token that soon expires, needs no restart. Open connections stay open. An error counts as a failed
+  /// attempt; the log and the status show only its type, because its text may contain a secret.
   public var credentialsProvider: (@Sendable () throws -> RedisCredentials)?
 
   /// The prefix of every name in Redis, including channels. Empty by default.
@@ -52,16 +52,16 @@ public struct RedisConfiguration: Sendable {
 
   /// What this service may do with the values. `.readWrite` by default.
   ///
-  /// With `.readOnly` the store writes nothing to the server: it commits, restores and adopts nothing, and loads no script.
-  /// A replica will do as its server, and Sentinels are asked for one; the store leaves a replica that has lost its primary.
-  /// `save()`, `reset()` and `updateAtomically` throw ``RedisSharedStateError/Code/readOnly``. A local change is discarded:
-  /// it becomes the `saveError`, and the share shows the stored value again.
+  /// With `.readOnly` the store writes nothing to the server: it commits, restores and adopts nothing, and loads no
+  /// script. Its server may be a replica, and Sentinels are asked for one; the store leaves a replica that has lost its
+  /// primary. `save()`, `reset()` and `updateAtomically` throw ``RedisSharedStateError/Code/readOnly``. A local change
+  /// is discarded: it becomes the `saveError`, and the share shows the stored value again.
   public var access = RedisAccess.readWrite
 
   /// Whether the address is that of a proxy, whose connections may lead to different servers. `false` by default.
   ///
-  /// The store then does not compare the servers of its two connections, and does not ask to be told which keys are
-  /// written, because a proxy may tell another client. Messages, commits and the periodic comparison work as usual.
+  /// The store then does not compare the servers of its two connections, and does not ask for reports of written keys,
+  /// because a proxy may pass them to another client. Messages, commits and the periodic comparison work as usual.
   public var isProxied = false
 
   /// How long a connection may take until it is ready for use. 5 seconds by default.
@@ -72,9 +72,9 @@ public struct RedisConfiguration: Sendable {
 
   /// How long a connection may be silent before the store pings the server. 10 seconds by default.
   ///
-  /// Where a server or a proxy closes idle connections sooner, the store pings more often, and the log says so. It tries
-  /// longer intervals again after a minute, and less and less often, down to once a day, while connections are still
-  /// closed.
+  /// Where a server or a proxy closes idle connections sooner, the store pings more often, and the log says so. It
+  /// tries longer intervals again after a minute, and less and less often, down to once a day, while connections are
+  /// still closed.
   public var keepAliveInterval: Duration = .seconds(10)
 
   /// How long `load()`, `save()`, `reset()` and `updateAtomically` wait for the server. 10 seconds by default.
@@ -90,12 +90,12 @@ public struct RedisConfiguration: Sendable {
   /// How long a value may go unchecked before it is compared with the stored one. The comparison finds changes that
   /// were not announced, or whose message was lost. A minute by default.
   ///
-  /// Up to an eighth is added, so that services do not all ask at once. At most 16 MiB are compared per second. Where
-  /// the server reports which keys are written, only revisions are compared.
+  /// Up to an eighth is added, so that services do not all ask at the same time. At most 16 MiB are compared per
+  /// second. Where the server reports which keys are written, only revisions are compared.
   public var antiEntropyInterval: Duration = .seconds(60)
 
   /// What to do when the server has lost a value that it had acknowledged. By default, the newest value that any live
-  /// service has seen, and still shares, is written back.
+  /// service has seen, and still shares, is restored.
   public var dataLossPolicy = DataLossPolicy.reseed
 
   /// The waits between attempts to connect.
@@ -106,12 +106,12 @@ public struct RedisConfiguration: Sendable {
   /// Other services read larger documents from the server.
   public var maximumInlineBytes = 8_192
 
-  /// Whether the thread that changes a value also encodes and sends the change, while no other change is under way. `true`
-  /// by default.
+  /// Whether the thread that changes a value also encodes and sends the change, while no other change is under way.
+  /// `true` by default.
   ///
-  /// That saves the wake-up of another thread; nobody waits for the server. It is done for values whose last encoding took
-  /// less than 100 microseconds, and on threads that have 2 MiB of stack left. `false`: the value's `encode(to:)`, and the
-  /// closures of `updateAtomically`, always run on a thread of the library.
+  /// That saves the wake-up of another thread; no caller waits for the server. It is done for values whose last
+  /// encoding took less than 100 microseconds, and on threads that have 2 MiB of stack left. `false`: the value's
+  /// `encode(to:)`, and the closures of `updateAtomically`, always run on a thread of the library.
   public var sendsOnCallersThread = true
 
   /// How long a value's last encoding may have taken for its callers to encode it themselves.
@@ -208,14 +208,14 @@ public struct RedisConfiguration: Sendable {
   /// Reads one of these:
   /// - `redis://user:password@host:port/database?namespace=…&label=…`
   /// - `unix:///path?database=…&namespace=…`
-  /// - `redis+sentinel://user:password@host:port,host,host/database?primary=…&sentinel-user=…&sentinel-password=…`, which
-  ///   names Sentinels, and the primary as they call it. Their port is 26379, unless the URL says otherwise.
-  /// - `redis+cluster://user:password@host:port,host?namespace=…`, which names some nodes of a cluster. The namespace needs
-  ///   a hash tag: see ``namespace``.
+  /// - `redis+sentinel://user:password@host:port,host,host/database?primary=…&sentinel-user=…&sentinel-password=…`,
+  ///   which names Sentinels, and the primary as they call it. Their port is 26379, unless the URL says otherwise.
+  /// - `redis+cluster://user:password@host:port,host?namespace=…`, which names some nodes of a cluster. The namespace
+  ///   needs a hash tag: see ``namespace``.
   ///
-  /// With `rediss` in place of `redis`, every connection uses TLS, and the URL takes `ca=…`, the path of the certificates that are trusted
-  /// instead of the system's, `certificate=…` and `key=…`, the paths of what the server is shown, and `server-name=…`, if
-  /// the server's certificate is not for the host.
+  /// With `rediss` instead of `redis`, every connection uses TLS, and the URL takes `ca=…`, the path of the
+  /// certificates that are trusted instead of the system's, `certificate=…` and `key=…`, the paths of the client's
+  /// certificate and key, and `server-name=…`, if the server's certificate is not for the host.
   ///
   /// User, password, path and the values after the `?` are percent-decoded. An IPv6 address is written in brackets. The
   /// port is 6379 and the database 0, unless the URL says otherwise. `redis://:password@host` and

@@ -4,8 +4,8 @@ public import SharedState
 extension SharedReaderKey {
   /// Shares a value with every service that uses the same name on the same Redis.
   ///
-  /// The value is stored as a JSON document under the name. Reading is a local memory read. A change is visible here at
-  /// once, and everywhere else as soon as Redis has passed it on.
+  /// The value is stored as a JSON document under the name. Reading is a local memory read. A change is visible here
+  /// immediately, and in other services as soon as Redis has passed it on.
   ///
   /// - Parameters:
   ///   - name: The name in Redis, below the store's namespace. Not empty, at most 512 bytes, without control characters
@@ -71,16 +71,16 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     /// changes are merged.
     public var conflict: ConflictPolicy
 
-    /// How long the value is kept after its last change; `nil`, the default: for ever. At least a millisecond.
+    /// How long the value is kept after its last change; `nil`, the default: forever. At least a millisecond.
     ///
     /// When it has passed, every service returns to its default. Where services disagree, the last writer decides.
     public var timeToLive: Duration?
 
     /// Whether edits by `redis-cli`, or by a program in another language, are noticed within about 40 milliseconds and
-    /// get a revision; `true` by default.
+    /// adopted; `true` by default.
     ///
     /// Otherwise this service notices them at the next comparison, after ``RedisConfiguration/antiEntropyInterval``,
-    /// and gives them no revision.
+    /// and does not adopt them.
     public var detectsForeignEdits: Bool
 
     /// What happens to a field, an entry or an element that one service removes while another one changes it. By
@@ -118,7 +118,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     /// described in errors and in the log, so its text should not contain the value.
     public var validate: (@Sendable (Value) throws -> Void)?
 
-    /// Makes options. By default, conflicts are merged, and the value is kept for ever, as plain JSON of at most 1 MiB.
+    /// Makes options. By default, conflicts are merged, and the value is kept forever, as plain JSON of at most 1 MiB.
     public init(
       conflict: ConflictPolicy = .merge,
       removal: RemovalPolicy = .laterWins,

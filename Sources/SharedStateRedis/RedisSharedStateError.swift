@@ -3,8 +3,8 @@ import SharedState
 
 /// An error of a shared value in Redis, or of its store.
 ///
-/// Switch over its ``code``, which tells a caller how to react. Later versions may add codes. No error carries a
-/// password, and none shows a value, so every error may be logged.
+/// Switch over its ``code``, which says how to react. Later versions may add codes. No error carries a password, and
+/// none shows a value, so every error may be logged.
 public struct RedisSharedStateError: Error, Hashable, Sendable {
   /// The failure, with all known details.
   package let cause: Cause
@@ -40,8 +40,9 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     public static let disconnected = Code("disconnected")
     /// The server, or this operation, took longer than its deadline.
     public static let timedOut = Code("timedOut")
-    /// No TLS connection can be made until a person mends something: the server's certificate is not accepted, the server
-    /// refuses this service's, a file cannot be used, or the server does not speak TLS. The store tries again slowly.
+    /// No TLS connection can be made until a person fixes something: the server's certificate is not accepted, the
+    /// server refuses this service's, a file cannot be used, or the server does not speak TLS. The store tries again
+    /// slowly.
     public static let tlsFailed = Code("tlsFailed")
     /// The package was built without a feature that was asked for. A package trait turns it on.
     public static let unsupported = Code("unsupported")
@@ -55,7 +56,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     /// The server is a replica, and only a primary accepts writes. The store tries again by itself.
     public static let notPrimary = Code("notPrimary")
     /// Another server has taken over: a Sentinel has announced another primary, or another node of the cluster owns the
-    /// slot. The store connects to it at once, by itself.
+    /// slot. The store connects to it immediately, by itself.
     public static let moved = Code("moved")
     /// The system starts no more threads for this process, because a limit of the user or of the container is reached.
     /// The store tries again by itself.
@@ -63,7 +64,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     /// The server answered with an error that has no code of its own here: see
     /// ``RedisSharedStateError/serverErrorCode``.
     public static let serverError = Code("serverError")
-    /// The server, or something in its place, does not speak the Redis protocol, or contradicts itself.
+    /// The server, or what answers at its address, does not speak the Redis protocol, or contradicts itself.
     public static let protocolViolation = Code("protocolViolation")
     /// A document is larger than the key's `maximumBytes`: either the encoded value, which was not sent, or the stored
     /// document, which was not read.
@@ -74,14 +75,14 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     /// something other than a string. The share keeps its value, the last good one or its default, and a local change
     /// waits.
     ///
-    /// ``RedisSharedStateError/writer`` is the service that wrote it, if that is certain. `save(replacingUnreadable: true)`
-    /// replaces the stored value, which is then lost for every service.
+    /// ``RedisSharedStateError/writer`` is the service that wrote it, if that is certain. `save(replacingUnreadable:
+    /// true)` replaces the stored value, which is then lost for every service.
     public static let undecodable = Code("undecodable")
-    /// The key's `validate` refuses the value, for this reason. A value that was made here was not sent. A stored one is
-    /// treated like one that cannot be decoded: the share keeps its value, and a local change waits.
+    /// The key's `validate` refuses the value, for this reason. A value that was made here was not sent. A stored one
+    /// is treated like one that cannot be decoded: the share keeps its value, and a local change waits.
     public static let rejected = Code("rejected")
-    /// A local change gave way to another service's: the key's policy is to reject conflicts, or the value was deleted,
-    /// or another write arrived while a save was replacing an unreadable value.
+    /// A local change was not saved, because another service's came first: the key's policy is to reject conflicts, or
+    /// the value was deleted, or another write arrived while a save was replacing an unreadable value.
     ///
     /// ``RedisSharedStateError/conflictingDocuments`` lets a caller make the change again.
     public static let conflict = Code("conflict")
@@ -90,8 +91,8 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     ///
     /// The `saveError` of each share, and the log, say why. A value that is changed again is sent again.
     public static let changesGivenUp = Code("changesGivenUp")
-    /// A service ended while so many values had a change that was not delivered: it was still pending, or it was given up
-    /// and no flush had reported that. The log says why.
+    /// A service ended while so many values had a change that was not delivered: it was still pending, or it was given
+    /// up and no flush had reported that. The log says why.
     public static let undelivered = Code("undelivered")
     /// It is unknown whether an atomic update took effect: after it had been sent, the server was replaced, or did not
     /// answer for too long. Check the value before you try again.
@@ -151,7 +152,7 @@ package struct DeniedSubject: Hashable, Sendable {
   package var name: String?
   /// Their names in Redis: at least one of them is denied. Empty for a command that concerns several values.
   package var names: [String] = []
-  /// The patterns of the keys that the user may access, as the server writes them; `nil`: it does not tell.
+  /// The patterns of the keys that the user may access, as the server writes them; `nil`: it does not report them.
   package var granted: String?
 
   package init(_ kind: Kind, of name: String? = nil, names: [String] = []) {
@@ -220,9 +221,9 @@ extension RedisSharedStateError {
   /// The service that wrote the unreadable or refused value, by its store's label; `nil`: it is not known, or the value
   /// was made here.
   ///
-  /// It is known only when the service's own message has brought the value. Anybody may have replaced a value that was
-  /// read from Redis since its last commit. ``RedisStore/metadata(for:)`` and the log name the service that made that
-  /// commit.
+  /// It is known only when the service's own message has brought the value. Any client may have replaced a value that
+  /// was read from Redis since its last commit. ``RedisStore/metadata(for:)`` and the log name the service that made
+  /// that commit.
   public var writer: String? {
     switch cause {
     case .undecodable(_, _, let writer), .rejected(_, _, let writer): writer
@@ -430,7 +431,7 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
       "The value of '\(name)' is refused: \(reason)."
         + (writer.map { " It was written by \($0). The share keeps its value, and local changes wait." } ?? "")
     case .conflict(let name, _, _):
-      "Another writer changed or deleted '\(name)' at the same time, and the local change gave way. "
+      "Another writer changed or deleted '\(name)' at the same time, so the local change was not saved. "
         + "Check the value, and try again."
     case .changesGivenUp(let names, let further):
       "Changes were given up, and are not in Redis: \(names.map { "'\(RedisName.printable($0))'" }.joined(separator: ", "))"
@@ -512,7 +513,7 @@ extension RedisSharedStateError {
     }
   }
 
-  /// Whether trying again at once is pointless, because a person has to change something first.
+  /// Whether an immediate retry is pointless, because a person has to change something first.
   package var isPermanent: Bool {
     switch cause {
     case .tlsFailed, .unsupported, .authenticationFailed, .sentinelAuthenticationFailed, .permissionDenied,
@@ -546,9 +547,9 @@ extension RedisSharedStateError {
 
 extension RedisSharedStateError: StoreError {
   /// The store reports errors of the connection, which concern no single value.
-  package var isToldByStore: Bool {
+  package var isReportedByStore: Bool {
     switch cause {
-    // The store stays connected, so nobody but the share tells.
+    // The store stays connected, so only the share reports it.
     case .permissionDenied(_, let subject): subject == nil
     case .invalidURL, .serverRequired, .unreachable, .disconnected, .timedOut, .tlsFailed, .unsupported,
       .authenticationFailed, .sentinelAuthenticationFailed, .notPrimary, .moved, .outOfThreads, .serverError,

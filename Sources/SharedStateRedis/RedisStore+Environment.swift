@@ -6,9 +6,9 @@ import Synchronization
 
 extension RedisStore {
   /// The store of `.redis` keys that name none. In a program that is the store of
-  /// ``fromEnvironment(requireServer:logger:metrics:environment:)``. Set another one at launch, before the first key uses
-  /// the default; afterwards the setter only reports an issue, and the store in use stays. In a test it is a fresh fake of
-  /// that test.
+  /// ``fromEnvironment(requireServer:logger:metrics:environment:)``. Set another one at launch, before the first key
+  /// uses the default; afterwards the setter only reports an issue, and the store in use stays. In a test it is a fresh
+  /// fake of that test.
   public static var `default`: RedisStore {
     get { DependencyValues.current.defaultRedisStore }
     set { prepareDependencies { $0.defaultRedisStore = newValue } }
@@ -45,16 +45,16 @@ extension RedisStore {
     try await withDependencies(isolation: isolation, { $0.defaultRedisStore = store }, operation: operation)
   }
 
-  /// The store that the environment asks for: the one at `REDIS_URL`, or the fake inside this process.
-  /// Without a logger, a metrics factory and an environment this is one store for the whole program, the same that `.redis` keys use when
-  /// they name none. A service begins with
+  /// The store that the environment asks for: the one at `REDIS_URL`, or the fake inside this process. Without a
+  /// logger, a metrics factory and an environment, this is one store for the whole program, the same that `.redis` keys
+  /// use when they name none. A service begins with
   ///
   /// ```swift
   /// let store = try RedisStore.fromEnvironment(requireServer: true)
-  /// try await store.connected(within: .seconds(10))
+  /// try await store.waitUntilConnected(within: .seconds(10))
   /// ```
-  /// `REDIS_USERNAME`, `REDIS_PASSWORD` and `REDIS_PASSWORD_FILE` override the user and the password of the URL. The file
-  /// is read before each attempt to connect; the end of its line does not count.
+  /// `REDIS_USERNAME`, `REDIS_PASSWORD` and `REDIS_PASSWORD_FILE` override the user and the password of the URL. The
+  /// file is read before each attempt to connect; the end of its line does not count.
   ///
   /// When `REDIS_URL` is not set, values are shared within this process only, as the log says once. In a test they are
   /// shared within that test only.
@@ -62,7 +62,8 @@ extension RedisStore {
   /// - Parameters:
   ///   - requireServer: Whether a missing `REDIS_URL` is an error.
   ///   - logger: Receives connects and disconnects. With a logger, each call makes a new store.
-  ///   - metrics: Makes the metrics; `nil`: the program's own factory does. With a factory, each call makes a new store.
+  ///   - metrics: Makes the metrics; `nil`: the program's own factory does. With a factory, each call makes a new
+  ///     store.
   ///   - environment: The environment to read; `nil`: that of the process. With an environment, each call makes a new
   ///     store.
   /// - Throws: ``RedisSharedStateError/Code/serverRequired``, ``RedisSharedStateError/Code/invalidURL``,
@@ -118,7 +119,7 @@ extension DependencyValues {
 }
 
 extension RedisStore: EndsWithTest {
-  /// A store with a change that cannot be delivered would keep itself alive, and reconnect again and again.
+  /// A store with a change that cannot be delivered would keep itself alive, and reconnect forever.
   package func testDidEnd() { stop() }
 }
 

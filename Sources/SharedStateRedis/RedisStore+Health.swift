@@ -3,15 +3,15 @@ public import Foundation
 extension RedisStore {
   /// Whether the values in memory are those of the server.
   ///
-  /// Local reads and changes go on in every case. A service that must not answer with stale values says in its readiness
-  /// probe that it is not ready unless its store is live.
+  /// Local reads and changes continue in every case. A service that must not answer with stale values says in its
+  /// readiness probe that it is not ready unless its store is live.
   public enum Health: Hashable, Sendable {
     /// Both connections are open, and since then every value that had a share has been read and is shown: a change by
-    /// another service is seen at once.
+    /// another service is seen immediately.
     ///
     /// One value alone never keeps the others from being live. A value that cannot be read, because of its document or
-    /// a missing right, has a `loadError`. One whose decoder is slow, or whose `withLock` runs for long, is shown later.
-    /// A value that is shared later belongs to a live store at once: wait for it with `load()`.
+    /// a missing right, has a `loadError`. One whose decoder is slow, or whose `withLock` runs for long, is shown
+    /// later. A value that is shared later does not make a live store stale: wait for it with `load()`.
     case live
     /// The store was live until this time, when it noticed the end of a connection, or of the server's answers. Values
     /// may have changed since. This is the reason why the last attempt to connect failed, or the connection ended.

@@ -3,15 +3,14 @@ public import Foundation
 extension RedisStore {
   /// What Redis stores about a value.
   public struct Metadata: Hashable, Sendable {
-    /// Grows with every write by any writer. 0 as long as a value that something else has written has not been given a
-    /// revision by a service.
+    /// Grows with every write by any writer. 0 until a service adopts a value that another program has written.
     public let revision: UInt64
-    /// When the value got its revision, by the server's clock; `nil` without a revision.
+    /// When the value was assigned its revision, by the server's clock; `nil` without a revision.
     public let writtenAt: Date?
     /// The writer: label, host, process and nonce; `nil` without a revision.
     public let writtenBy: String?
     /// Whether the value was written, or deleted, by a program that does not know revisions. ``writtenBy`` then begins
-    /// with `foreign/` and names the service that gave the value its revision; without a revision it is `nil`.
+    /// with `foreign/` and names the service that adopted the value; without a revision it is `nil`.
     ///
     /// An edit of a value that has a revision is visible here once a service has noticed it.
     public let isForeign: Bool

@@ -33,7 +33,7 @@ public final class RedisStore: Sendable {
   let link: Link
   /// Notify observers of changes by other services. Each store has its own, so that stores do not wait for each other.
   let delivery: DeliveryThreads
-  let watch: LinkWatch
+  let telemetry: LinkTelemetry
   /// Finds the one box of each name.
   let registry = BoxRegistry()
   private let reportedOptions = ReportedOptions()
@@ -54,13 +54,13 @@ public final class RedisStore: Sendable {
   /// The error of a namespace that is not usable, which makes every name unusable.
   private let namespaceError: RedisSharedStateError?
 
-  /// A store on a Redis server. Connects in the background, at once.
+  /// A store on a Redis server. Connects in the background, immediately.
   ///
   /// - Parameters:
   ///   - configuration: Where the server is, and how to connect to it.
   ///   - logger: Receives connects and disconnects; never a value or a password.
-  ///   - metrics: Makes the metrics of the store, which may be used on any thread; `nil`: the program's own factory, once
-  ///     it has set one.
+  ///   - metrics: Makes the metrics of the store, which may be used on any thread; `nil`: the program's own factory,
+  ///     once it has set one.
   public convenience init(
     _ configuration: RedisConfiguration,
     logger: Logger = RedisStore.defaultLogger,
@@ -134,7 +134,7 @@ public final class RedisStore: Sendable {
     } catch {
       namespaceError = error
     }
-    watch = LinkWatch(
+    telemetry = LinkTelemetry(
       logger: logger,
       server: hasAddress ? configuration.location : nil,
       isInProcess: isInProcess,
@@ -161,9 +161,10 @@ public final class RedisStore: Sendable {
         access: configuration.access,
         antiEntropy: configuration.antiEntropyInterval,
         quickEncoding: configuration.sendsOnCallersThread ? configuration.quickEncoding : .zero,
-        restsWhenUnused: isInProcess
+        restsWhenUnused: isInProcess,
+        logsDecisions: logger.logLevel == .trace
       ),
-      watch: watch,
+      telemetry: telemetry,
       threads: threads,
       onStatusChange: { session, isLive, number in statusBoard.update(session, isLive: isLive, number: number) }
     )
@@ -194,9 +195,9 @@ public final class RedisStore: Sendable {
   /// ``Health/live``.
   ///
   /// - Parameter timeout: The longest time to wait.
-  /// - Throws: The reason why the store is not live: at once when only a person can fix it, such as a wrong password;
-  ///   otherwise after the timeout. ``RedisSharedStateError/Code/stopped``, or `CancellationError`.
-  public func connected(within timeout: Duration) async throws {
+  /// - Throws: The reason why the store is not live: immediately when only a person can fix it, such as a wrong
+  ///   password; otherwise after the timeout. ``RedisSharedStateError/Code/stopped``, or `CancellationError`.
+  public func waitUntilConnected(within timeout: Duration) async throws {
     try ForkedChild.refuse()
     connect()
     try await Deadline.run(within: timeout) {
@@ -222,15 +223,15 @@ public final class RedisStore: Sendable {
   // MARK: Changes
 
   /// Returns once the server has acknowledged every change that was made so far through this store. A change is given
-  /// up when it cannot be encoded, is too large, gave way to another service's, belongs to a share whose name or type
-  /// cannot be used, or was made after the shutdown. It is reported until a flush has thrown it, or a later change of
-  /// the same value is saved; even when the share is gone, and when `save()` has thrown the reason as well. A later
-  /// change does not make up for one that gave way, unless the program has been notified: by `save()`, or by reading
-  /// `saveError`. What a flush has thrown counts as read.
+  /// up when it cannot be encoded, is too large, was discarded in favour of another service's, belongs to a share whose
+  /// name or type cannot be used, or was made after the shutdown. It is reported until a flush has thrown it, or a
+  /// later change of the same value is saved; even when the share is gone, and when `save()` has thrown the reason as
+  /// well. A later change does not make up for a discarded one, unless the program has been notified: by `save()`, or
+  /// by reading `saveError`. What a flush has thrown counts as read.
   /// - Parameter timeout: The longest time to wait. Changes that are not acknowledged by then are still sent later.
   /// - Throws: ``RedisSharedStateError/Code/changesGivenUp``, once every other change is acknowledged, or cannot be for
-  ///   now, which the next flush reports; the reason why a change was not acknowledged, once all others are, or cannot be until a person mends something;
-  ///   ``RedisSharedStateError/Code/timedOut``; `CancellationError`.
+  ///   now, which the next flush reports; the reason why a change was not acknowledged, once all others are, or cannot
+  ///   be until a person fixes something; ``RedisSharedStateError/Code/timedOut``; `CancellationError`.
   public func flush(within timeout: Duration) async throws {
     try await flush(within: timeout) { _ in }
   }
@@ -281,7 +282,7 @@ public final class RedisStore: Sendable {
   ///
   /// Logs how many values have a change that was not delivered, and the error that ``flush(within:)`` would throw.
   /// - Parameter timeout: The longest time to wait for the delivery. A change that the store cannot deliver until a
-  ///   person has mended something is not waited for.
+  ///   person fixes something is not waited for.
   /// - Returns: The names of the values with a change that was not delivered, in order: it is still pending, or it was
   ///   given up and no flush has reported that before. At most the first thousand of the latter.
   @discardableResult
@@ -310,10 +311,10 @@ public final class RedisStore: Sendable {
 
   func reportUndelivered() {
     guard status != .stopped, case let values = pendingChanges, values > 0 else { return }
-    watch.endedWithUndelivered(values)
+    telemetry.endedWithUndelivered(values)
   }
 
-  /// Closes the connections for good. Pending changes are not sent any more.
+  /// Closes the connections for good. Pending changes are no longer sent.
   package func stop() { link.stop() }
 
   /// How many values have a change that the server has not acknowledged.

@@ -13,7 +13,7 @@ struct RedisURL: Sendable {
 
   private static let defaultPort: UInt16 = 6379
   private static let defaultSentinelPort: UInt16 = 26379
-  /// What is in front of it might be a part of a password, and would be told as a path or a namespace.
+  /// The text before it might be a part of a password, and would be shown as a path or a namespace.
   private static let misplacedAt = RedisSharedStateError.invalidURL(
     reason: "it has an '@' behind its host; there it is written %40, and in a password '/' is written %2F, and '?' %3F"
   )

@@ -17,7 +17,7 @@ extension InProcessRedis {
   /// Breaks open connections. Replies and messages that were sent before can still be read; requests that a paused
   /// server has not handled are lost.
   ///
-  /// Clients may connect again at once, unless ``refuseConnections(_:keepingOpenConnections:)`` was called before.
+  /// Clients may connect again immediately, unless ``refuseConnections(_:keepingOpenConnections:)`` was called before.
   /// - Parameters:
   ///   - connections: Which of each client's connections to break.
   ///   - client: The only client to cut off; `nil`: all clients.
@@ -146,7 +146,7 @@ extension InProcessRedis {
     perform { server in
       (server.faults.permittedKeys, server.faults.permittedChannels) = (keys, channels)
       let faults = server.faults
-      server.cut("it listens to what is not permitted any more") {
+      server.cut("it listens to a channel that is no longer permitted") {
         !$0.channels.allSatisfy { faults.permits(channel: $0.text) }
       }
     }

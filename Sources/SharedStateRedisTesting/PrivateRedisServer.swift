@@ -15,7 +15,7 @@ public final class PrivateRedisServer: Sendable {
     case unixSocket
   }
 
-  /// What a redis-server is.
+  /// The role of a redis-server.
   package enum Kind: Hashable, Sendable {
     case server
     case sentinel
@@ -31,7 +31,7 @@ public final class PrivateRedisServer: Sendable {
 
     /// - Parameters:
     ///   - authority: The certificates that are trusted by both sides.
-    ///   - identity: What the server shows, and what the URL lets its clients show where the server requires it.
+    ///   - identity: The server's certificate, which the URL passes to clients as well where the server requires one.
     ///   - requiresIdentity: Whether clients have to show a certificate.
     package init(authority: String, identity: RedisConfiguration.TLS.Identity, requiresIdentity: Bool = false) {
       (self.authority, self.identity, self.requiresIdentity) = (authority, identity, requiresIdentity)
@@ -78,7 +78,7 @@ public final class PrivateRedisServer: Sendable {
   /// Starts a server, as the other initializer does.
   ///
   /// - Parameters:
-  ///   - kind: What the program is to be.
+  ///   - kind: The role of the program.
   ///   - security: Makes a server with a TCP address speak TLS.
   /// - Throws: ``PrivateRedisServerError``.
   package init(
@@ -191,7 +191,7 @@ public final class PrivateRedisServer: Sendable {
         let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
         throw PrivateRedisServerError.notStarted(log: String(text.suffix(2_000)))
       }
-      // No event can be awaited here: a server that does not listen yet refuses connections at once.
+      // No event can be awaited here: a server that does not listen yet refuses connections immediately.
       usleep(2_000)
     }
     self.process.withLock { $0 = process }
@@ -235,8 +235,8 @@ public final class PrivateRedisServer: Sendable {
     return "?" + items.map { "\($0)=\(encoded($1, allowing: "/"))" }.joined(separator: "&")
   }
 
-  /// The ports that were given to servers of this process. Two servers that start at the same time would find the same
-  /// port free, and each would take the one that has got it for its own.
+  /// The ports assigned to servers of this process. Otherwise two servers that start at the same time would find the
+  /// same port free, and the clients of both would connect to the one that got it.
   private static let taken = Mutex<Set<UInt16>>([])
 
   private static func take(_ port: UInt16) -> Bool { taken.withLock { $0.insert(port).inserted } }

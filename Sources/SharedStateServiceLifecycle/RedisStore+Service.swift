@@ -8,16 +8,16 @@ public import SharedStateRedis
 extension RedisStore: Service {
   /// Connects, waits for the graceful shutdown, delivers what is pending, and closes the connections.
   ///
-  /// A server that is away, or refuses this service, does not end it: the store tries again by itself, and ``health``
-  /// says whether it has got through. The delivery takes ``RedisConfiguration/shutdownTimeout`` at most. When the task is
-  /// cancelled, before or meanwhile, nothing more is delivered, and the connections are closed at once. The log says
-  /// which error the delivery had.
+  /// A server that is unreachable, or refuses this service, does not end it: the store tries again by itself, and
+  /// ``health`` says whether it has connected. The delivery takes ``RedisConfiguration/shutdownTimeout`` at most. When
+  /// the task is cancelled, before or meanwhile, nothing more is delivered, and the connections are closed immediately.
+  /// The log says which error the delivery had.
   ///
   /// - Throws: ``RedisSharedStateError/Code/undelivered``: so many values have a change that was not delivered.
   ///   `CancellationError`: the task was cancelled, and no change was lost.
   public func run() async throws {
     connect()
-    // An error is the cancellation, which ends the delivery at once.
+    // An error is the cancellation, which ends the delivery immediately.
     try? await gracefulShutdown()
     let undelivered = await shutdown(within: shutdownTimeout)
     guard undelivered.isEmpty else { throw RedisSharedStateError.undelivered(values: undelivered.count) }

@@ -5,7 +5,7 @@ public import SharedStateStore
 // overloads multiply the work of the type checker with each method in a chain: with these, it took minutes for eight.
 
 extension Reducer {
-  /// Runs a child while its state is there, by a key path and a case path. In other respects it is the same as the
+  /// Runs a child while its state is present, by a key path and a case path. In other respects it is the same as the
   /// method with a case key path.
   public func ifLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
     _ toChildState: any WritableKeyPath<State, ChildState?> & Sendable,

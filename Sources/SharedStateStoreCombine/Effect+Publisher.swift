@@ -6,7 +6,7 @@ public import OpenCombine
 extension Effect {
   /// Sends the output of a publisher as actions, until it ends or the effect is cancelled.
   ///
-  /// - Parameter makePublisher: Makes the publisher, right away. It is subscribed to once, with no lock held.
+  /// - Parameter makePublisher: Makes the publisher, immediately. It is subscribed to once, with no lock held.
   public static func publisher<Source: Publisher>(_ makePublisher: () -> Source) -> Self
   where Source.Output == Action, Source.Failure == Never {
     let source = makePublisher()

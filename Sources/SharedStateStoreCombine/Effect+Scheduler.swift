@@ -16,8 +16,9 @@ extension Effect {
 
   /// Lets through at most one action of the effects with the same id in some time, measured by a scheduler.
   ///
-  /// The first action goes at once. Of the actions that follow within `duration`, one goes when that time is over.
-  /// - Parameter latest: Whether the latest action goes, or the first action that came too soon.
+  /// The first action passes immediately. Of the actions that follow within `duration`, one passes when that time is
+  /// over.
+  /// - Parameter latest: Whether the latest action passes, or the first action that came too soon.
   public func throttle<Timer: Scheduler>(
     id: some Hashable & Sendable,
     for duration: Timer.SchedulerTimeType.Stride,

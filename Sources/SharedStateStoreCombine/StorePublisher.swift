@@ -18,7 +18,7 @@ extension Store {
 public struct StorePublisher<State>: Publisher {
   /// A state.
   public typealias Output = State
-  /// It never ends by itself.
+  /// It ends only when the subscription is cancelled.
   public typealias Failure = Never
 
   private let states: AnyPublisher<State, Never>

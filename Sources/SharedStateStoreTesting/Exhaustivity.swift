@@ -19,7 +19,7 @@ struct Expected<Action> {
   let fits: (Action) -> Bool
   /// The failure when there is no such action.
   let absence: String
-  /// What is shown when another action comes.
+  /// The text of the difference when another action arrives.
   let difference: (Action) -> String
 
   /// One particular action.

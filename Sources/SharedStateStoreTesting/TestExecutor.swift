@@ -5,7 +5,7 @@ import Synchronization
 /// order of its schedule.
 ///
 /// The test runs the jobs while it uses its store. While it waits for anything else, another thread runs them. So no
-/// effect starves, and an effect that only computes has done so when the test goes on.
+/// effect starves, and an effect that only computes has done so when the test continues.
 final class TestExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
@@ -54,7 +54,7 @@ final class TestExecutor: TaskExecutor {
 
   private static let beginning = ContinuousClock.now
 
-  /// Lets other participants go on: a clock, another service, the main actor.
+  /// Lets other participants run: a clock, another service, the main actor.
   nonisolated(nonsending) func letOthersRun() async {
     try? await Schedules.sleep(for: .milliseconds(1))
   }
@@ -81,7 +81,7 @@ final class TestExecutor: TaskExecutor {
 
   private func runNext(isTest: Bool) -> Bool {
     if let schedule { return schedule.runNext(of: self) }
-    // Locked by hand, because the job is user code, which would have to be passed on to a closure.
+    // Locked without a closure, because the job is user code, which would have to be passed on to it.
     turn._unsafeLock()
     defer { turn._unsafeUnlock() }
     let job = state.withLock { state -> UnownedJob? in

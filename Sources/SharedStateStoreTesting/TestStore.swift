@@ -18,12 +18,11 @@ public typealias TestStoreOf<R: Reducer> = TestStore<R.State, R.Action> where R.
 /// }
 /// ```
 ///
-/// The test fails on everything that it does not assert: a change of the state, an action that an effect has sent, a
+/// The test fails on each of these that it does not assert: a change of the state, an action that an effect has sent, a
 /// change of a shared value by any code, an effect that is still running at the end. See ``exhaustivity``.
 ///
-/// Effects run one at a time, in the order in which they become ready, while the test uses the store or waits for
-/// something else; in a ``TestWorld`` its seed decides the order. A test store belongs to one test, and to its
-/// isolation.
+/// Effects run one at a time, in the order in which they become ready, while the test uses the store or waits; in a
+/// ``TestWorld`` its seed decides the order. A test store belongs to one test, and to its isolation.
 public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
   /// The amount that the test has to assert from now on.
   public var exhaustivity = Exhaustivity.on
@@ -34,7 +33,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
   /// The state after the last action that the test has handled; inside an assertion, the state before the action.
   public private(set) var state: State
 
-  /// Whether the feature has dismissed itself, although nothing presents it. Its effects have ended then.
+  /// Whether the feature has dismissed itself, although no parent presents it. Its effects have ended then.
   public var isDismissed: Bool { recorder.isDismissed }
 
   /// The dependencies of the feature. Changes take effect with the next action.
@@ -363,7 +362,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     skipWaiting()
   }
 
-  /// Stops asserting that the effects which are running now end. They go on.
+  /// Stops asserting that the effects that are running now end. They continue.
   ///
   /// - Parameter strict: Whether it is a failure when there are none.
   public func skipInFlightEffects(
@@ -383,7 +382,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     sent = []
   }
 
-  /// Waits until all effects have ended, and fails the test on everything that it has not asserted.
+  /// Waits until all effects have ended, and fails the test on whatever it has not asserted.
   ///
   /// - Parameter timeout: How long to wait; by default ``timeout``.
   public func finish(
@@ -403,8 +402,8 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
 
   /// Runs an operation with another ``exhaustivity``.
   ///
-  /// - Returns: What the operation returns.
-  /// - Throws: What the operation throws.
+  /// - Returns: The result of the operation.
+  /// - Throws: The error of the operation.
   @discardableResult
   public func withExhaustivity<Result>(
     _ exhaustivity: Exhaustivity,
@@ -418,8 +417,8 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
 
   /// Runs an asynchronous operation with another ``exhaustivity``.
   ///
-  /// - Returns: What the operation returns.
-  /// - Throws: What the operation throws.
+  /// - Returns: The result of the operation.
+  /// - Throws: The error of the operation.
   @discardableResult
   public func withExhaustivity<Result>(
     isolation: isolated (any Actor)? = #isolation,
@@ -434,7 +433,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
 
   // MARK: Effects
 
-  /// Begins a step of the test, during which effects run only when the test asks for it.
+  /// Begins a step of the test, in which effects run only when the test asks for it.
   private func begin(at location: CallSite) {
     recorder.testExecutor.hold()
     recorder.step = location

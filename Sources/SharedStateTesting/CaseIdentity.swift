@@ -3,7 +3,7 @@ import Testing
 /// The identity of a case of a parameterised test: its arguments, and a number among cases with equal arguments.
 ///
 /// Swift Testing has an identity for each case, but does not publish it, so it is read by reflection. If a later
-/// version changes the layout, all cases share one identity, and a test of ours fails.
+/// version changes the layout, all cases share one identity, and a test of this library fails.
 struct CaseIdentity: Hashable, @unchecked Sendable {
   // Unchecked because of `AnyHashable`: the identities of arguments consist of bytes.
   private let arguments: [AnyHashable]

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import XCTest
 
-/// Tells the module SharedStateDependencies, which links no test framework, which test is running.
+/// Reports to the module SharedStateDependencies, which links no test framework, which test is running.
 ///
 /// The class is found at run time by its name, so it is enough to link this module into a test target. Package access
 /// keeps the optimiser from removing code that seems unused.
@@ -41,10 +41,10 @@ package final class CurrentTest: TestRunProvider {
   /// Finds the number of a case by the bytes of its value, which takes a hundredth of the time of reflection.
   ///
   /// The objects that the bytes point to are retained, so no other case has the same bytes. Padding differs from copy
-  /// to copy, and is left out. Until all of it is known, a known case may be taken for an unknown one, which only costs
-  /// time.
+  /// to copy, and is left out. Until all of it is known, a known case may be mistaken for an unknown one, which only
+  /// costs time.
   private struct KnownCases {
-    /// More cases than run at once.
+    /// More cases than run at the same time.
     private static let maximumCases = 1_024
 
     private var numbers: [Identity: Int] = [:]
@@ -110,7 +110,8 @@ package final class CurrentTest: TestRunProvider {
   /// Starts watching XCTest, once.
   private static let observation: Void = XCTestObservationCenter.shared.addTestObserver(Observer())
 
-  /// Gives every test of XCTest fresh values. These tests run one after the other, and share the cache of the process.
+  /// Makes fresh values for every test of XCTest. These tests run one after the other, and share the cache of the
+  /// process.
   private final class Observer: NSObject, XCTestObservation {
     // The values of the last test. A deinitialiser of a value may record a failure. XCTest would end the program if
     // that happened between tests, so the values are released when the next test begins, or the suite has ended.

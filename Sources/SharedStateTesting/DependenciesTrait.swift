@@ -1,7 +1,7 @@
 public import SharedStateDependencies
 public import Testing
 
-/// Gives a test, or each test of a suite, dependencies of its own, and overrides some of them.
+/// Provides a test, or each test of a suite, with dependencies of its own, and overrides some of them.
 ///
 /// ```swift
 /// @Suite(.dependency(\.greeter, Greeter(name: "suite")))

@@ -37,8 +37,7 @@ public struct ExhaustiveChangesTrait: SuiteTrait, TestTrait, TestScoping {
   ) async throws {
     // If both the suite and the test have the trait, they need one tracker.
     if SharedChangeTracker.current != nil { return try await function() }
-    // The failures are recorded here, on the task of the test: they belong to the test, no matter where the changes
-    // came from.
+    // The failures are recorded here, on the task of the test: they belong to the test, wherever the changes came from.
     let tracker = SharedChangeTracker(reportUnassertedChanges: false)
     defer {
       for change in tracker.takeUnassertedChanges() {

@@ -26,7 +26,7 @@ package final class HeldLock: Sendable {
     let begin = { @Sendable in
       try? share.withLock { value in
         state.hasBegun.signal()
-        #expect(state.mayEnd.waitInTime(), "Call end(), or let go of the lock.")
+        #expect(state.mayEnd.waitInTime(), "Call end(), or release the lock.")
         try body(&value)
       }
       state.hasReturned.store(true, ordering: .releasing)

@@ -38,7 +38,7 @@ extension SharedKeyContract where Key: SharedKey {
       SharedKeyContract("shares of equal keys have one value") { scene in
         let (share, same, first) = (scene.share(), scene.share(), scene.first)
         share.withLock { $0 = first }
-        try scene.expect(same.wrappedValue == first, otherwise: "the other share does not have the change at once")
+        try scene.expect(same.wrappedValue == first, otherwise: "the other share does not have the change immediately")
       },
 
       SharedKeyContract("a key stores each state by itself") { scene in

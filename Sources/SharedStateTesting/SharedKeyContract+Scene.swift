@@ -97,7 +97,7 @@ extension SharedKeyContract {
       }
     }
 
-    /// Asks again and again until the answer is yes.
+    /// Asks repeatedly until the answer is yes.
     func poll(_ reason: String, _ condition: @escaping @Sendable () async throws -> Bool) async throws {
       try await wait(reason) {
         while try await !condition() { try await Task.sleep(for: .milliseconds(5)) }

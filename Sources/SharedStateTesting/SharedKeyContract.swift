@@ -33,7 +33,7 @@ public struct SharedKeyContract<Key: SharedReaderKey>: Sendable, CustomStringCon
 
   /// Runs the check.
   ///
-  /// - Parameter storage: An empty storage that nothing else uses.
+  /// - Parameter storage: An empty storage that no other code uses.
   /// - Throws: ``SharedKeyContractViolation``, or the errors of the key and of the outsider.
   public func run(on storage: Storage) async throws {
     try await body(try Scene(check: name, storage: storage))
@@ -56,10 +56,10 @@ public struct SharedKeyContractViolation: Error, Hashable, Sendable, LocalizedEr
   /// The name of the check.
   public let check: String
 
-  /// What went wrong.
+  /// The reason why the key does not keep it.
   public let reason: String
 
-  /// The name of the check, and what went wrong.
+  /// The name of the check, and the reason.
   public var description: String { "A key is expected to keep this promise: \(check). But \(reason)." }
 
   /// The same as ``description``.

@@ -6,17 +6,17 @@ public import Testing
 /// How long a test waits before it fails. Generous, because only a failing test waits this long.
 package let patience = Duration.seconds(60)
 
-/// A test has waited for a condition that did not come true in time, or before its task was cancelled.
+/// The error of a wait for a condition that did not come true in time, or before its task was cancelled.
 package struct WaitedInVain: Error, CustomStringConvertible {
   package let description: String
 
   package init(for what: String, found: String? = nil) {
-    description = "waited in vain for \(what)" + (found.map { "; found: \($0)" } ?? "")
+    description = "the wait for \(what) failed" + (found.map { "; found: \($0)" } ?? "")
   }
 }
 
 extension AsyncSequence where Self: Sendable, Element: Sendable {
-  /// Waits for an element that is as wanted, and returns it.
+  /// Waits for an element that satisfies a closure, and returns it.
   ///
   /// ```swift
   /// try await $config.updates.first(within: .seconds(10)) { $0.maximumItems == 20 }
@@ -28,9 +28,9 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   ///   - timeout: How long to wait. Only a failing test waits this long, so it can be generous.
   ///   - sourceLocation: The place of the issue in the source.
   ///   - isWanted: Is asked about each element, in order, on the task of this call.
-  /// - Throws: An error that says which element came last, when there is no wanted one in time, or before the sequence
-  ///   ends. It is recorded as an issue of this line, too, unless the task was cancelled. Errors of the sequence are
-  ///   thrown as they are.
+  /// - Throws: An error that names the last element, when none is wanted in time, or before the sequence ends. It is
+  ///   recorded as an issue of this line, too, unless the task was cancelled. Errors of the sequence are thrown as they
+  ///   are.
   @discardableResult
   public func first(
     within timeout: Duration,

@@ -47,7 +47,7 @@ enum ConfigDemo {
 }
 
 extension FileHandle {
-  /// Writes a line at once, even when the output is not a terminal.
+  /// Writes a line immediately, even when the output is not a terminal.
   func writeLine(_ text: String) {
     write(Data("\(text)\n".utf8))
   }

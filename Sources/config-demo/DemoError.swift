@@ -1,4 +1,4 @@
-/// Why the demonstration cannot go on, in a sentence for the person who runs it.
+/// Why the demonstration cannot continue, in a sentence for its user.
 struct DemoError: Error, CustomStringConvertible {
   let description: String
 

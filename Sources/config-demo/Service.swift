@@ -37,7 +37,7 @@ struct Service {
     await store.shutdown(within: .seconds(5))
   }
 
-  /// Prints each newest config, whoever changed it.
+  /// Prints each newest config, whichever service changed it.
   private func watchConfig() async {
     for await config in $config.updates {
       if let change = config.lastChange {
@@ -49,13 +49,14 @@ struct Service {
     }
   }
 
-  /// Reports when Redis comes and goes. A service need not care: it reads and changes its config all the same.
+  /// Reports when Redis becomes reachable and unreachable. A service need not care: it reads and changes its config all
+  /// the same.
   private func watchConnection() async {
     var wasConnected = false
     for await status in store.statuses {
       let isConnected = status == .connected || status == .inProcess
       guard isConnected != wasConnected else { continue }
-      say(isConnected ? "is connected to Redis" : "has lost Redis, and goes on with its own copy")
+      say(isConnected ? "is connected to Redis" : "has lost Redis, and continues with its own copy")
       wasConnected = isConnected
     }
   }
@@ -78,7 +79,7 @@ struct Service {
     }
   }
 
-  /// Changes the config here, at once. The change reaches Redis and the other services in the background.
+  /// Changes the config here, immediately. The change reaches Redis and the other services in the background.
   private func change(_ change: (inout ShopConfig) -> Void) {
     $config.withLock { config in
       change(&config)

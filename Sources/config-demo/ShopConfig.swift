@@ -9,7 +9,7 @@ struct ShopConfig: Codable, Hashable, Sendable {
   /// Absent in the file, and in a document that a program other than a service wrote.
   var lastChange: Change?
 
-  /// The author and time of a change, so that the demonstration can tell how long the change took to arrive.
+  /// The author and time of a change, so that the demonstration can measure how long the change took to arrive.
   struct Change: Codable, Hashable, Sendable {
     /// The name of a service.
     var service: String

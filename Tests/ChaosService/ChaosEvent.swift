@@ -4,9 +4,9 @@ import SharedStateRedisTesting
 /// A report of a service, written as one line of JSON.
 enum ChaosEvent: Codable, Sendable {
   /// The service has done or seen something.
-  case recorded(History.Event)
+  case recorded(RedisHistory.Event)
   /// The service has carried out a command, and its boxes hold this.
-  case answered([History.Rest.Held])
+  case answered([RedisHistory.Rest.Held])
 }
 
 extension ChaosEvent {
@@ -17,7 +17,7 @@ extension ChaosEvent {
   }
 }
 
-extension History.Box {
+extension RedisHistory.Box {
   init(service: Int, name: String) {
     self.init(service: "service \(service)", name: name)
   }

@@ -8,7 +8,7 @@ import Synchronization
 /// One of the services of a chaos test: `ChaosService URL INDEX`.
 ///
 /// It reads commands from standard input, one per line, and answers each with the contents of its boxes. In between it
-/// reports what it does and sees, for a ``History``. It exits when its input ends.
+/// reports what it does and sees, for a ``RedisHistory``. It exits when its input ends.
 ///
 /// - `start`: keeps saving and making atomic updates.
 /// - `write 10`: changes its own field and the common one ten times.
@@ -60,7 +60,7 @@ final class ChaosService: Sendable {
         default:
           break
         }
-        let load = History.Load(values: 2, changes: store.pendingChanges)
+        let load = RedisHistory.Load(values: 2, changes: store.pendingChanges)
         tell(.kept(service: documentBox.service, load))
         ChaosEvent.answered([held(document.wrappedValue, documentBox), held(count.wrappedValue, countBox)]).tell()
       }
@@ -100,7 +100,7 @@ final class ChaosService: Sendable {
           count += 1
           return count
         }
-        tell(.updateEnded(countBox, number: number, .succeeded(try? History.Document(of: value))))
+        tell(.updateEnded(countBox, number: number, .succeeded(try? RedisHistory.Document(of: value))))
       } catch RedisSharedStateError.Code.outcomeUnknown {
         tell(.updateEnded(countBox, number: number, .unknown))
       } catch {
@@ -124,13 +124,13 @@ final class ChaosService: Sendable {
 
   // MARK: The history
 
-  private var documentBox: History.Box { box(ChaosDocument.name) }
-  private var countBox: History.Box { box(ChaosDocument.countName) }
+  private var documentBox: RedisHistory.Box { box(ChaosDocument.name) }
+  private var countBox: RedisHistory.Box { box(ChaosDocument.countName) }
 
-  private func box(_ name: String) -> History.Box { History.Box(service: index, name: name) }
+  private func box(_ name: String) -> RedisHistory.Box { RedisHistory.Box(service: index, name: name) }
 
   private func open() {
-    let initial = (try? History.Document(of: ChaosDocument())) ?? [:]
+    let initial = (try? RedisHistory.Document(of: ChaosDocument())) ?? [:]
     tell(.opened(documentBox, default: initial, owns: [ChaosDocument.fieldNames[index]]))
     tell(.opened(countBox, default: ["": "0"], owns: []))
   }
@@ -139,15 +139,15 @@ final class ChaosService: Sendable {
   /// either.
   private func show(_ value: some Encodable, _ name: String) {
     let revision = store.confirmedRevision(of: name)?.rawValue
-    tell(.shown(box(name), try? History.Document(of: value), revision: revision, isFromOutside: false))
+    tell(.shown(box(name), try? RedisHistory.Document(of: value), revision: revision, isFromOutside: false))
   }
 
-  private func held(_ value: some Encodable, _ box: History.Box) -> History.Rest.Held {
+  private func held(_ value: some Encodable, _ box: RedisHistory.Box) -> RedisHistory.Rest.Held {
     let revision = store.confirmedRevision(of: box.name)?.rawValue
-    return History.Rest.Held(box, (try? History.Document(of: value)) ?? [:], revision: revision)
+    return RedisHistory.Rest.Held(box, (try? RedisHistory.Document(of: value)) ?? [:], revision: revision)
   }
 
-  private func tell(_ event: History.Event) { ChaosEvent.recorded(event).tell() }
+  private func tell(_ event: RedisHistory.Event) { ChaosEvent.recorded(event).tell() }
 
   /// Reading blocks, so it runs on its own thread.
   private static var commands: AsyncStream<String> {

@@ -31,7 +31,7 @@ struct MainThreadProgramTests {
   func leave() async throws {
     let errors = try await CommandLineTool.errors("MainThreadProgram", ["leave", "unix:///nowhere"])
     let told = errors.split(separator: "\n").filter {
-      $0.contains("The program ended with changes that were not delivered.")
+      $0.contains("The program ended with undelivered changes.")
     }
     #expect(told.count == 1)
     #expect(told.first?.contains("values=1") == true)
@@ -42,7 +42,7 @@ struct MainThreadProgramTests {
   func deliver() async throws {
     let server = try PrivateRedisServer()
     let errors = try await CommandLineTool.errors("MainThreadProgram", ["deliver", server.url])
-    #expect(!errors.contains("not delivered"))
+    #expect(!errors.contains("undelivered changes"))
     #expect(try server.command("GET", "count").text == "1")
   }
 
@@ -52,7 +52,7 @@ struct MainThreadProgramTests {
     try Data("no number".utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
     let told = try await CommandLineTool.firstLineOfError("MainThreadProgram", ["ignore", file.path])
-    #expect(told.contains("could not be loaded, and nobody has read why. Read its 'loadError'"))
+    #expect(told.contains("could not be loaded, and its error was not read. Read its 'loadError'"))
     #expect(told.contains(file.lastPathComponent))
     #expect(!told.contains("no number"))
   }

@@ -11,7 +11,7 @@ struct WaitingTests {
     let wait = Task { try await eventually("a blue moon") { false } }
     wait.cancel()
     let error = await #expect(throws: WaitedInVain.self) { try await wait.value }
-    #expect(error?.description == "waited in vain for a blue moon")
+    #expect(error?.description == "the wait for a blue moon failed")
   }
 
   @Test("a wait for a value says which value it found instead")
@@ -20,7 +20,7 @@ struct WaitingTests {
     let wait = Task { try await count.becomes(8) }
     wait.cancel()
     let error = await #expect(throws: WaitedInVain.self) { try await wait.value }
-    #expect(error?.description == "waited in vain for 8; found: 7")
+    #expect(error?.description == "the wait for 8 failed; found: 7")
   }
 
   @Test("a wait for an element says which one came last, and returns the wanted one")
@@ -36,7 +36,7 @@ struct WaitingTests {
     for await _ in seen { break }
     wait.cancel()
     let error = await #expect(throws: WaitedInVain.self) { try await wait.value }
-    #expect(error?.description == "waited in vain for a wanted element; found: 7")
+    #expect(error?.description == "the wait for a wanted element failed; found: 7")
     #expect(try await count.updates.first(within: .seconds(3_600)) { $0 == 7 } == 7)
   }
 
@@ -49,7 +49,7 @@ struct WaitingTests {
     await withKnownIssue {
       await #expect(throws: WaitedInVain.self) { try await count.updates.first(within: .zero) { $0 == 8 } }
     } matching: { issue in
-      "\(issue)".contains("waited in vain for a wanted element")
+      "\(issue)".contains("the wait for a wanted element failed")
     }
     await withKnownIssue {
       await #expect(throws: WaitedInVain.self) { try await ended.first(within: .seconds(3_600)) { $0 == 8 } }

@@ -90,11 +90,11 @@ extension RedisConnectionContract {
     RedisConnectionContract("a conflict tells the length of a large document, also one with a restore") { scene in
       let client = try scene.connect()
       let names = scene.names()
-      let largest = CommitScript.largestDocumentToldInConflict
-      for (length, isTold) in [(largest, true), (largest + 1, false)] {
+      let largest = CommitScript.largestDocumentInConflict
+      for (length, isReported) in [(largest, true), (largest + 1, false)] {
         let document = Data(repeating: 49, count: length)
         let made = try client.commit(names, .large(document))
-        let content = isTold ? StoredValue.Content.document(document) : .oversized(length)
+        let content = isReported ? StoredValue.Content.document(document) : .oversized(length)
         let stored = try StoredValue(meta: client.read(names)[0].meta, content: content)
         let commit = client.makeCommit(names, .text("1"), when: .revision(Revision(made.revision.rawValue - 1)))
         try expectConflict(client.request(.commit(commit))[0], stored, "the conflict with \(length) bytes")

@@ -53,7 +53,7 @@ final class ReportedLines: Sendable {
       label: configuration.label,
       namespace: configuration.namespace
     )
-    let watch = LinkWatch(
+    let watch = LinkTelemetry(
       logger: Logger(label: "store") { _ in Handler(lines: lines) },
       server: configuration.location,
       isInProcess: false,

@@ -4,7 +4,7 @@
 struct SimulatedAdoption {
   let box: SimulatedBox
   let revision: Revision
-  private var isTold = false
+  private var isReported = false
 
   init(box: SimulatedBox, revision: Revision) {
     self.box = box
@@ -13,11 +13,11 @@ struct SimulatedAdoption {
 
   /// The server's reply has arrived.
   mutating func tell(_ box: SimulatedBox, _ revision: Revision) {
-    if box === self.box, revision == self.revision { isTold = true }
+    if box === self.box, revision == self.revision { isReported = true }
   }
 
   /// Whether the service of this box knows that the stored version is the one that it has adopted.
   func isKnown(to box: SimulatedBox, stored revision: Revision) -> Bool {
-    isTold && box === self.box && revision == self.revision
+    isReported && box === self.box && revision == self.revision
   }
 }

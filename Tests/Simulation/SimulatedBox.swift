@@ -10,7 +10,7 @@ final class SimulatedBox {
   let policy: ReplicaPolicy
   let release: SimulatedValue.Release
   /// The box in the history.
-  let place: History.Box
+  let place: RedisHistory.Box
   private let recorder: SimulatedRecorder
   var id: LinkState.ReplicaID = 0
 
@@ -94,7 +94,7 @@ final class SimulatedBox {
     changes.append((stamp, change))
     var fields = change.fields
     if change.increment > 0 { fields[SimulatedDocument.sumField] = value.document.sum?.description }
-    recorder.record(.changed(place, number: Int(stamp), History.Document(fields)))
+    recorder.record(.changed(place, number: Int(stamp), RedisHistory.Document(fields)))
     return isWatched
   }
 

@@ -108,7 +108,7 @@ extension SimulatedDocument {
     return fields
   }
 
-  var recorded: History.Document { History.Document(fields) }
+  var recorded: RedisHistory.Document { RedisHistory.Document(fields) }
 
   private var fields: [String: String] {
     var fields: [String: String] = [:]

@@ -3,9 +3,9 @@ import SharedStateRedisTesting
 
 /// The history of one schedule.
 final class SimulatedRecorder {
-  private(set) var history = History()
+  private(set) var history = RedisHistory()
   /// A cache of parsed contents, because most contents are recorded many times.
-  private var contents: [StoredValue.Content: History.Stored.Content] = [:]
+  private var contents: [StoredValue.Content: RedisHistory.Stored.Content] = [:]
   private var touched: Set<Touch> = []
   private var boxes = 0
 
@@ -14,11 +14,11 @@ final class SimulatedRecorder {
     let keys: [String]
   }
 
-  func record(_ event: History.Event) { history.record(event) }
+  func record(_ event: RedisHistory.Event) { history.record(event) }
 
-  func makeBox(service: String, name: String) -> History.Box {
+  func makeBox(service: String, name: String) -> RedisHistory.Box {
     boxes += 1
-    return History.Box(service: service, name: name, number: boxes)
+    return RedisHistory.Box(service: service, name: name, number: boxes)
   }
 
   /// A service touches keys, or listens to channels. Only the first time is recorded.
@@ -27,13 +27,13 @@ final class SimulatedRecorder {
     record(.touched(service: service.name, keys))
   }
 
-  func stored(_ stored: StoredValue) -> History.Stored {
-    History.Stored(revision: stored.revision.rawValue, content(stored.content))
+  func stored(_ stored: StoredValue) -> RedisHistory.Stored {
+    RedisHistory.Stored(revision: stored.revision.rawValue, content(stored.content))
   }
 
-  func content(_ content: StoredValue.Content) -> History.Stored.Content {
+  func content(_ content: StoredValue.Content) -> RedisHistory.Stored.Content {
     if let known = contents[content] { return known }
-    let made: History.Stored.Content =
+    let made: RedisHistory.Stored.Content =
       switch content {
       case .absent: .absent
       case .otherType(let type): .unreadable(type)
@@ -46,7 +46,7 @@ final class SimulatedRecorder {
   }
 
   /// The content that a box showed before a change.
-  func content(_ base: Replica.Base) -> History.Stored.Content {
+  func content(_ base: Replica.Base) -> RedisHistory.Stored.Content {
     switch base {
     case .defaultValue: return .absent
     case .stored(let document): return content(.document(document))
@@ -56,7 +56,7 @@ final class SimulatedRecorder {
         return stored
       }
       // The box still shows what others had removed when the document was stored, because it has changed since.
-      return .document(History.Document(own.fields.merging(others.fields) { $1 }))
+      return .document(RedisHistory.Document(own.fields.merging(others.fields) { $1 }))
     }
   }
 }

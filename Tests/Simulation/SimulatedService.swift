@@ -218,7 +218,7 @@ final class SimulatedService: CustomStringConvertible {
     case .wake(let purpose):
       tasks.append(.wake(purpose))
     case .sessionChanged, .statusChanged, .incident, .losesAgain, .trackingRefused, .trackingFutile, .trackingSilent,
-      .vitalsRefused, .malformedMessage, .unprovenMessage, .closesIdleConnections, .measured:
+      .vitalsRefused, .decided, .malformedMessage, .unprovenMessage, .closesIdleConnections, .measured:
       break
     }
   }
@@ -264,7 +264,7 @@ final class SimulatedService: CustomStringConvertible {
   ///
   /// The entries of a dropped share stay in a queue for a while, so a queue may be as long as the number of shares ever
   /// made.
-  func takeLoad() -> History.Load? {
+  func takeLoad() -> RedisHistory.Load? {
     let changes = link.pendingChanges
     let queued = max(
       link.online?.commits.queue.count ?? 0,
@@ -273,7 +273,7 @@ final class SimulatedService: CustomStringConvertible {
     )
     guard changes > most.changes || queued > most.queued else { return nil }
     most = (max(changes, most.changes), max(queued, most.queued))
-    return History.Load(values: boxes.count, changes: changes, queued: queued, limit: joined)
+    return RedisHistory.Load(values: boxes.count, changes: changes, queued: queued, limit: joined)
   }
 
   /// Whether nothing is under way, so that all values have to agree.

@@ -21,12 +21,12 @@ struct SimulatedValue: Hashable, CustomStringConvertible {
     var settableFields: [SimulatedDocument.Field] { fields.filter { $0 != .count } }
 
     /// The default of a share, with `null` for the known fields of the elements of collections.
-    var recordedDefault: History.Document {
+    var recordedDefault: RedisHistory.Document {
       var fields = SimulatedValue(default: self).document.recorded.fields
       for field in self == .present ? ["list[].n", "list[].m", "set[]", "map[]"] : ["list[].n", "set[]"] {
         fields[field] = "null"
       }
-      return History.Document(fields)
+      return RedisHistory.Document(fields)
     }
   }
 

@@ -39,7 +39,7 @@ extension Simulation {
       recorder.record(.refused)
     case .refuseTracking:
       server.faults.refusesTracking.toggle()
-      isSomethingUntold = true
+      hasUnnotifiedChange = true
     case .demote:
       recorder.record(.refused)
       if server.faults.isReplica { promote() } else { server.faults.isReplica = true }
@@ -49,7 +49,7 @@ extension Simulation {
     case .recover, nil:
       recover()
     case .dropMessage:
-      isSomethingUntold = true
+      hasUnnotifiedChange = true
       disturbMessage { inbox, index, _ in inbox.remove(at: index) }
     case .duplicateMessage: disturbMessage { inbox, index, _ in inbox.append(inbox[index]) }
     case .reorderMessages: disturbMessage { inbox, index, other in inbox.swapAt(index, other) }
@@ -135,7 +135,7 @@ extension Simulation {
     server.advanceClock(by: Self.moment)
     if keys.contains(name.meta) {
       // No service tracks the meta.
-      isSomethingUntold = true
+      hasUnnotifiedChange = true
       // A value that is left without a revision counts as an edit.
       if stored(name).content != .absent { recordEdit(of: name) }
     }
@@ -216,7 +216,7 @@ extension Simulation {
   /// Restricts the services to the first value: sometimes its keys, sometimes its channel, or both.
   private func forbid() {
     recorder.record(.refused)
-    isSomethingUntold = true
+    hasUnnotifiedChange = true
     server.faults.permittedKeys = chance(3) ? nil : names[0].value
     server.faults.permittedChannels = chance(2) ? nil : names[0].value + "}"
   }
@@ -281,7 +281,7 @@ extension Simulation {
     let numbers: [UInt64] = [Revision.largest.rawValue + 1, 1 << 53 - 1, 1 << 53, 1 << 53 + 1]
     let text = any(numbers.map { "\($0) 0 s 0 x" } + ["nonsense", "", "-1 0 s 0 x"]) ?? ""
     server.keyspace.set(name.meta, .string(Data(text.utf8)))
-    isSomethingUntold = true
+    hasUnnotifiedChange = true
     adoptions[name] = nil
     losses += 1
     // Without the revision, the server cannot tell a forgotten operation from one that never arrived.
@@ -346,7 +346,7 @@ extension Simulation {
     // If the key has another type, nothing has changed, and nothing is announced.
     guard let announcement = outcome.announcement else { return }
     server.publish(announcement, on: name.channel)
-    let written = History.Commit(
+    let written = RedisHistory.Commit(
       of: nil,
       to: name.recorded,
       cause: .change(through: 0),
@@ -366,11 +366,11 @@ extension Simulation {
     }
     switch any(disturbances) {
     case .foreignDelete:
-      let isTold = isSeenByAll(name)
-      guard isTold || !habits.evicts else { return }
+      let isReported = isSeenByAll(name)
+      guard isReported || !habits.evicts else { return }
       server.keyspace.remove(name.value, at: server.now)
       recordEdit(of: name)
-      if isTold { recorder.record(.deleted(name: name.recorded)) }
+      if isReported { recorder.record(.deleted(name: name.recorded)) }
       note("  deleted: \(name.recorded)")
       return endTurn()
     case .foreignExpire:
@@ -410,8 +410,8 @@ extension Simulation {
   }
 
   func recordEdit(of name: KeyNames) {
-    if smallDocument == 0 || !isReported(name) { isSomethingUntold = true }
+    if smallDocument == 0 || !isReported(name) { hasUnnotifiedChange = true }
     let stored = recorder.stored(stored(name))
-    recorder.record(.edited(name: name.recorded, stored.document ?? History.Document(), stored))
+    recorder.record(.edited(name: name.recorded, stored.document ?? RedisHistory.Document(), stored))
   }
 }

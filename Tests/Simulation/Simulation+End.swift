@@ -34,7 +34,7 @@ extension Simulation {
     settle()
     // If every change was announced, all values have to agree before anti-entropy.
     let isLasting = policies.values.allSatisfy { $0.timeToLive == 0 }
-    if failures.isEmpty, !isSomethingUntold, isLasting { rest(keys: nil) }
+    if failures.isEmpty, !hasUnnotifiedChange, isLasting { rest(keys: nil) }
     var before: [StoredValue] = []
     var rounds = 0
     while failures.isEmpty, before != names.map({ stored($0) }) {
@@ -73,7 +73,7 @@ extension Simulation {
 
   /// Records that the services are at rest.
   private func rest(keys: [String]?) {
-    var rest = History.Rest(stored: [:], boxes: [], keys: keys)
+    var rest = RedisHistory.Rest(stored: [:], boxes: [], keys: keys)
     for name in names { rest.stored[name.recorded] = recorder.stored(stored(name)) }
     for service in services {
       for box in service.boxes.values.sorted(by: { $0.id < $1.id }) {

@@ -183,7 +183,7 @@ extension Simulation {
       if flush.left == 0 { caller.calls.append(.endFlush(flush)) }
     case .endFlush(let flush):
       let report = service.update(&caller.tasks) { $0.givenUp.take(with: flush.heard) }
-      recorder.record(.flushed(service: service.name, tellsGivenUp: report != nil))
+      recorder.record(.flushed(service: service.name, reportsGivenUp: report != nil))
     }
   }
 
@@ -239,7 +239,7 @@ extension Simulation {
       let replica = service.link.members[box.id]?.replica
       // Only the meta of the newest version is left on the server, and another service may still have its document.
       // Until that is known, the held version is all that there is to show.
-      guard replica?.online?.mending.wait?.grace != .antiEntropy else { return }
+      guard replica?.online?.repairs.wait?.grace != .antiEntropy else { return }
       // The same content may have got another revision.
       let reflected = max(box.revision, replica?.shown.baseRevision ?? .none)
       if reflected < revision {
@@ -264,7 +264,7 @@ extension Simulation {
 
   // MARK: The history
 
-  private func end(_ update: SimulatedUpdate, _ outcome: History.Outcome) {
+  private func end(_ update: SimulatedUpdate, _ outcome: RedisHistory.Outcome) {
     recorder.record(.updateEnded(update.box.place, number: update.number, outcome))
   }
 

@@ -109,7 +109,7 @@ extension Simulation {
     adoptions[names] = nil
     guard case .commit(let commit) = request.command else {
       return record(
-        History.Commit(
+        RedisHistory.Commit(
           of: nil,
           to: names.recorded,
           cause: .restoration,
@@ -158,7 +158,7 @@ extension Simulation {
 
   /// A commit has taken effect.
   private func record(_ operation: SimulatedOperation, _ commit: Commit, _ before: StoredValue, _ after: StoredValue) {
-    var written = History.Commit(
+    var written = RedisHistory.Commit(
       of: operation.box.place,
       to: commit.names.recorded,
       cause: .adoption,
@@ -175,7 +175,7 @@ extension Simulation {
     switch operation.purpose {
     case .change(let stamp, let changes):
       written.cause = .change(through: Int(stamp))
-      written.changes = changes.map { History.Document($0.fields) }
+      written.changes = changes.map { RedisHistory.Document($0.fields) }
       if let increment = changes?.increment, increment > 0 {
         written.increments = [SimulatedDocument.sumField: increment]
       }
@@ -198,7 +198,7 @@ extension Simulation {
     record(written)
   }
 
-  private func record(_ commit: History.Commit) { recorder.record(.committed(commit)) }
+  private func record(_ commit: RedisHistory.Commit) { recorder.record(.committed(commit)) }
 }
 
 extension RedisEvent {

@@ -14,8 +14,8 @@ import SharedStateRedisTesting
 ///
 /// | What was wrong | Why no schedule had found it | What finds it now |
 /// | --- | --- | --- |
-/// | a deletion came back | no schedule with evictions had deletions | `foreignDelete` there, and ``History/Event/deleted(name:)`` |
-/// | `flush()` did not report a change that was given up | the outcomes of flushes were not recorded | ``History/Event/flushed(service:tellsGivenUp:)`` |
+/// | a deletion came back | no schedule with evictions had deletions | `foreignDelete` there, and ``RedisHistory/Event/deleted(name:)`` |
+/// | `flush()` did not report a change that was given up | the outcomes of flushes were not recorded | ``RedisHistory/Event/flushed(service:reportsGivenUp:)`` |
 /// | two spellings of "é" were one value | the names were a, b and c | a quarter of the schedules has both |
 /// | a revision near 2^53 was the last one | nothing was forged | `forgeMessage`, `forgeMeta` |
 /// | one forbidden name stopped all others | all services had all rights | `forbid`, `permit`: the first name is never refused |
@@ -59,7 +59,7 @@ final class Simulation {
   /// How often the server has lost data, intentionally or not.
   var losses = 0
   /// Whether something happened that services can only find by anti-entropy.
-  var isSomethingUntold = false
+  var hasUnnotifiedChange = false
   var nextValue = 1
   var nextUpdate = 1
   var nextOutsideOperation: UInt64 = 1
@@ -115,7 +115,7 @@ final class Simulation {
   private func recordRules() {
     for name in names {
       guard let policy = policies[name] else { continue }
-      let rules = History.Rules(
+      let rules = RedisHistory.Rules(
         followsLosses: policy.dataLoss == .adoptServer,
         expires: policy.timeToLive > 0,
         isWatched: true

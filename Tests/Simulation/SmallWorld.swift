@@ -67,7 +67,7 @@ struct SmallWorld {
 
   private(set) var services: [Service]
   private(set) var server = InProcessServer()
-  private(set) var judge = History.Judge()
+  private(set) var judge = RedisHistory.Judge()
   private var now: Instant
   private var writes: Set<Int> = []
   private var mayCut = false
@@ -103,7 +103,7 @@ struct SmallWorld {
       )
       return Service(link: LinkState(configuration: configuration, seed: UInt64(index)))
     }
-    judge.record(.declared(name: Self.names.value, History.Rules(isWatched: true)))
+    judge.record(.declared(name: Self.names.value, RedisHistory.Rules(isWatched: true)))
     for index in services.indices {
       let initial = SimulatedValue.Release.present.recordedDefault
       judge.record(.opened(Self.box(index), default: initial, owns: []))
@@ -209,7 +209,7 @@ struct SmallWorld {
     guard case .commit(let commit) = request.command else {
       return judge.record(
         .committed(
-          History.Commit(
+          RedisHistory.Commit(
             of: nil,
             to: Self.names.value,
             cause: .restoration,
@@ -219,7 +219,7 @@ struct SmallWorld {
         )
       )
     }
-    var written = History.Commit(
+    var written = RedisHistory.Commit(
       of: Self.box(index),
       to: Self.names.value,
       cause: .adoption,
@@ -257,15 +257,15 @@ struct SmallWorld {
 
   // MARK: The history
 
-  private static func box(_ index: Int) -> History.Box {
-    History.Box(service: "service \(index)", name: names.value)
+  private static func box(_ index: Int) -> RedisHistory.Box {
+    RedisHistory.Box(service: "service \(index)", name: names.value)
   }
 
-  private static func change(by index: Int) -> History.Document { [fields[index].key: String(index + 1)] }
+  private static func change(by index: Int) -> RedisHistory.Document { [fields[index].key: String(index + 1)] }
 
-  private static func recorded(_ stored: StoredValue) -> History.Stored {
+  private static func recorded(_ stored: StoredValue) -> RedisHistory.Stored {
     let document = stored.document.flatMap { SimulatedDocument($0) }?.recorded
-    return History.Stored(revision: stored.revision.rawValue, document.map { .document($0) } ?? .absent)
+    return RedisHistory.Stored(revision: stored.revision.rawValue, document.map { .document($0) } ?? .absent)
   }
 
   /// Records the acknowledgement by a reply, which is about to be handed in.
@@ -375,13 +375,13 @@ struct SmallWorld {
   mutating func rest() {
     let boxes = services.indices.map { index in
       let confirmed = services[index].link.members[services[index].id]?.replica.confirmed.revision ?? .none
-      return History.Rest.Held(
+      return RedisHistory.Rest.Held(
         Self.box(index),
         services[index].value.document.recorded,
         revision: confirmed.rawValue
       )
     }
-    judge.record(.rested(History.Rest(stored: [Self.names.value: Self.recorded(stored)], boxes: boxes)))
+    judge.record(.rested(RedisHistory.Rest(stored: [Self.names.value: Self.recorded(stored)], boxes: boxes)))
   }
 
   /// Equal for two worlds in which the same things can happen.
@@ -445,7 +445,7 @@ struct SmallWorld {
     hasher.combine(replica.shown.baseRevision)
     hasher.combine(replica.pending.isDirty)
     hasher.combine(replica.online?.isVerified)
-    hasher.combine(replica.online?.mending.repair)
+    hasher.combine(replica.online?.repairs.repair)
     hasher.combine(replica.pending.settledStamp)
     // Only the order of counters matters, not their values.
     for read in replica.online?.reads ?? [] {
@@ -456,9 +456,9 @@ struct SmallWorld {
     hasher.combine(replica.held)
     hasher.combine(replica.evidence.alternatives)
     hasher.combine(replica.confirmed.left)
-    hasher.combine(replica.online?.mending.absence?.stored)
-    hasher.combine(replica.online?.mending.absence?.evidence == replica.evidence.changes)
-    hasher.combine(replica.online?.mending.wait)
+    hasher.combine(replica.online?.repairs.absence?.stored)
+    hasher.combine(replica.online?.repairs.absence?.evidence == replica.evidence.changes)
+    hasher.combine(replica.online?.repairs.wait)
     hasher.combine(replica.evidence.memory.entries)
     hasher.combine(replica.inFlight?.lineage)
     hasher.combine(replica.inFlight?.operation)

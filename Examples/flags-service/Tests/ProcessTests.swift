@@ -1,6 +1,7 @@
 import Foundation
 import SharedStateRedisTesting
 import Subprocess
+import Synchronization
 import Testing
 
 @testable import FlagsService
@@ -29,7 +30,14 @@ struct ProcessTests {
     times.sort()
     print("A change by one request shows in all three: median \(times[15].text), slowest \(times[29].text).")
 
-    // Without Redis, each goes on with what it has. A change of the limits waits, and a change of a flag is refused.
+    for instance in instances {
+      instance.send(SIGUSR1)
+      try await eventually("a report") {
+        instance.log.contains { $0.contains("flags-service: current, shows revision") }
+      }
+    }
+
+    // Without Redis, each keeps what it has. A change of the limits waits, and a change of a flag is refused.
     redis.kill()
     for client in clients { try await eventually("not ready") { try await client.get("/ready").status == 503 } }
     let limits = Limits(maximumFlags: 2, maximumNameLength: 20)
@@ -64,6 +72,7 @@ extension Duration {
 private final class Instance: Sendable {
   let client: Client
   private let process: pid_t
+  private let lines = Lines()
   private let run: Task<TerminationStatus, any Error>
 
   /// Starts the service, and returns once it listens.
@@ -71,7 +80,7 @@ private final class Instance: Sendable {
     // The build puts the service beside this program, and only /proc knows where that is.
     let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
     let (starts, start) = AsyncStream<(process: pid_t, port: Int)>.makeStream()
-    run = Task {
+    run = Task { [lines] in
       defer { start.finish() }
       return try await Subprocess.run(
         .name("flags-service"),
@@ -81,6 +90,7 @@ private final class Instance: Sendable {
         error: .sequence
       ) { execution in
         for try await line in execution.standardError.strings() {
+          lines.add(line)
           guard let port = line.firstMatch(of: /listening on 127.0.0.1:(\d+)/).flatMap({ Int($0.1) }) else { continue }
           start.yield((execution.processIdentifier.value, port))
         }
@@ -92,9 +102,21 @@ private final class Instance: Sendable {
 
   deinit { run.cancel() }
 
+  /// What the instance has logged so far.
+  var log: [String] { lines.all }
+
+  func send(_ signal: Int32) { kill(process, signal) }
+
   /// Sends SIGTERM, and returns the status of the process once it has ended.
   func terminate() async throws -> TerminationStatus {
-    kill(process, SIGTERM)
+    send(SIGTERM)
     return try await run.value
   }
+}
+
+private final class Lines: Sendable {
+  private let state = Mutex<[String]>([])
+
+  var all: [String] { state.withLock { $0 } }
+  func add(_ line: String) { state.withLock { $0.append(line) } }
 }

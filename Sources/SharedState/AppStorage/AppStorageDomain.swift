@@ -2,11 +2,11 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The user defaults behind some `UserDefaults` objects: reads and writes them, and plays back changes from elsewhere.
+/// The user defaults behind some `UserDefaults` objects: reads and writes them, and reports changes from elsewhere.
 ///
 /// On Linux a change reaches other processes when the user defaults are synchronised with their file. So each change is
-/// followed by a synchronisation: the first at once, later ones at most once a second. The file is watched for changes
-/// from other processes.
+/// followed by a synchronisation: the first immediately, later ones at most once a second. The file is watched for
+/// changes from other processes.
 final class AppStorageDomain: Sendable {
   /// Takes the value that is now stored; `nil` when there is none.
   typealias Observer = @Sendable (PropertyListValue?) -> Void
@@ -19,9 +19,9 @@ final class AppStorageDomain: Sendable {
   }
 
   private struct State {
-    /// The value under each name at the last look.
+    /// The value under each name when it was last checked.
     var seen: [Name: PropertyListValue?] = [:]
-    /// The types of value that the present value could not be read as.
+    /// The types that the present value could not be read as.
     var unreadableAs: [Name: Set<ObjectIdentifier>] = [:]
     var observations = Observers<Observation>()
     /// Why the file is not watched.
@@ -33,8 +33,8 @@ final class AppStorageDomain: Sendable {
   // `nonisolated(unsafe)` is right because `UserDefaults` is documented to be safe to use from any thread.
   private nonisolated(unsafe) let store: UserDefaults
   /// Held while a value is set and remembered, and while user defaults are synchronised, file access included: corelibs
-  /// loses a value that is set while another thread synchronises. Recursive, because while a value is set, user
-  /// defaults may tell us of it, and a subclass may ask for one.
+  /// loses a value that is set while another thread synchronises. Recursive, because user defaults may announce a value
+  /// while it is set, and a subclass may ask for one.
   private let access = NSRecursiveLock()
   private let path: String?
   private let queue: DispatchQueue
@@ -78,8 +78,8 @@ final class AppStorageDomain: Sendable {
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - author: The key. Its own observer is not told.
-  ///   - context: An explicit save is written at once. A value that cannot be read is replaced only on request.
+  ///   - author: The key. Its own observer is not notified.
+  ///   - context: An explicit save is written immediately. A value that cannot be read is replaced only on request.
   func save(
     _ object: Any?,
     _ name: Name,
@@ -109,7 +109,7 @@ final class AppStorageDomain: Sendable {
 
   /// Stores an object, unless another one is stored by now.
   ///
-  /// - Parameter author: The key. Its own observer is not told.
+  /// - Parameter author: The key. Its own observer is not notified.
   /// - Returns: The value that was stored elsewhere meanwhile.
   func storeDefault(_ object: Any, _ name: Name, by author: KeyAuthor) -> PropertyListValue? {
     let value = PropertyListValue(object)
@@ -123,8 +123,8 @@ final class AppStorageDomain: Sendable {
     access.unlock()
     if let stored { return stored }
     for other in others { other.observer(value) }
-    // Urgent, because a value that another process stores before the write is lost. A failure is reported by the next
-    // save, because the value is the default in any case.
+    // Urgent, because a value that another process stores before the write is lost. The next save reports a failure,
+    // because the value is the default in any case.
     write(name, isUrgent: true, continuation: SaveContinuation { _ in })
     return nil
   }
@@ -144,7 +144,7 @@ final class AppStorageDomain: Sendable {
 
   // MARK: Watching
 
-  /// Tells the observer of every change that is not a save of its own key.
+  /// Notifies the observer of every change that is not a save of its own key.
   ///
   /// - Parameter onWatchError: Takes the reason why changes by other processes are not seen; `nil` when they are again.
   func observe(
@@ -173,7 +173,7 @@ final class AppStorageDomain: Sendable {
     }
   }
 
-  /// Remembers the stored value, unless that was done before. Without it, a change could not be recognised.
+  /// Remembers the stored value, unless one is remembered already: a change is recognised by comparison with it.
   private func look(at name: Name) {
     guard state.withLock({ $0.seen[name] == nil }) else { return }
     access.lock()
@@ -184,21 +184,21 @@ final class AppStorageDomain: Sendable {
     }
   }
 
-  /// Tells the observers of those names whose value has changed.
+  /// Notifies the observers of the names whose value has changed.
   func check(_ names: [Name]) {
     for name in Set(names) {
       access.lock()
       var value = present(name)
-      var told = state.withLock { state -> [Observation] in
+      var notified = state.withLock { state -> [Observation] in
         guard let seen = state.seen[name], seen != value else { return [] }
         state.seen[name] = .some(value)
         return state.observations.all.filter { $0.name == name }
       }
       access.unlock()
-      while !told.isEmpty {
-        for observation in told { observation.observer(value) }
-        // Another thread may have told them of a newer value meanwhile, which this one has taken back.
-        told = state.withLock { state in
+      while !notified.isEmpty {
+        for observation in notified { observation.observer(value) }
+        // Another thread may have delivered a newer value first, which this thread's value has replaced.
+        notified = state.withLock { state in
           guard let newest = state.seen[name], newest != value else { return [] }
           value = newest
           return state.observations.all.filter { $0.name == name }
@@ -215,12 +215,12 @@ final class AppStorageDomain: Sendable {
     } look: {
       look()
     } onError: { [weak self] error in
-      self?.tell(watchError: error)
+      self?.report(watchError: error)
     }
     state.withLock { $0.observations.watch = watch }
   }
 
-  private func tell(watchError error: (any Error)?) {
+  private func report(watchError error: (any Error)?) {
     let observations = state.withLock { state in
       state.watchError = error
       return state.observations.all

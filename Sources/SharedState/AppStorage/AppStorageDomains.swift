@@ -44,8 +44,8 @@ final class AppStorageDomains: Sendable {
       // User defaults are rarely made, so it is enough to forget old ones now and then.
       if state.domains.count % 64 == 63 { state.domains = state.domains.filter { $0.value.domain != nil } }
       state.domains[identity] = Entry(domain: made)
-      // Not when a domain is made: the one that is found instead would no longer be told.
-      (store as? InMemoryUserDefaults)?.tell(made)
+      // Only now: an unused domain would otherwise replace the one that was found.
+      (store as? InMemoryUserDefaults)?.notify(made)
       guard isPlain, path == nil else { return (made, false) }
       defer { state.unknown = made }
       guard state.unknown != nil, !state.hasReported else { return (made, false) }
@@ -68,8 +68,8 @@ final class AppStorageDomains: Sendable {
   /// The file in which corelibs keeps user defaults.
   @Sendable
   private static func path(of store: UserDefaults) -> String? {
-    // Only the object itself shows the name of its suite. Were the property renamed, every object would have a domain
-    // of its own, and changes by other processes would be seen at the next load.
+    // Only the object itself shows the name of its suite. If the property were renamed, every object would have a
+    // domain of its own, and changes by other processes would be seen at the next load.
     var mirror: Mirror? = Mirror(reflecting: store)
     while let present = mirror {
       if let suite = present.children.first(where: { $0.label == "suite" })?.value {

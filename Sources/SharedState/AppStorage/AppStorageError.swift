@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Something went wrong with a value of app storage.
+/// An error with a value of app storage.
 public struct AppStorageError: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
   /// A failure that a caller can act on. Later versions may add codes.
   public struct Code: Hashable, Sendable, CustomStringConvertible {

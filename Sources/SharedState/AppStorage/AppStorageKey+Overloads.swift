@@ -154,7 +154,7 @@ extension SharedReaderKey {
   /// Keeps a value in user defaults as JSON data, under a name; `nil` removes the entry.
   ///
   /// - Parameters:
-  ///   - name: Tells this value from others in the user defaults.
+  ///   - name: Distinguishes this value from others in the user defaults.
   ///   - store: The user defaults; `nil` for those of the dependency `\.defaultAppStorage`.
   ///   - decoder: Reads the data. Only its settings are used, except that a subclass is used as it is.
   ///   - encoder: Makes the data, likewise.
@@ -172,7 +172,7 @@ extension SharedReaderKey {
   ///
   /// As with ``SharedReaderKey/fileStorage(_:decode:encode:)``, closures after a leading dot need `@Sendable in`.
   /// - Parameters:
-  ///   - name: Tells this value from others in the user defaults.
+  ///   - name: Distinguishes this value from others in the user defaults.
   ///   - store: The user defaults; `nil` for those of the dependency `\.defaultAppStorage`.
   ///   - decode: Reads the data. Called on any thread.
   ///   - encode: Makes the data. Called on any thread.

@@ -10,9 +10,9 @@ import SharedStateDependencies
 ///
 /// All shares of one key, type and user defaults are one value. Two `UserDefaults` objects of one suite are the same
 /// user defaults; two objects of a subclass, which may keep their values elsewhere, are not. Changes by other processes
-/// are played back as soon as those synchronise their user defaults. Changes in this process by direct calls of
-/// `UserDefaults` are seen, on Linux, when the user defaults are synchronised, or when any of their values is loaded or
-/// saved through a share; with the user defaults of tests, at once.
+/// are seen as soon as those synchronise their user defaults. Changes in this process by direct calls of `UserDefaults`
+/// are seen, on Linux, when the user defaults are synchronised, or when any of their values is loaded or saved through
+/// a share; with the user defaults of tests, immediately.
 ///
 /// Two names that Unicode regards as equal are two values. User defaults on the disk may keep one entry for both.
 ///
@@ -47,7 +47,7 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
     AppStorageKeyID(name: name, domain: ObjectIdentifier(domain))
   }
 
-  /// Hands over the stored value at once. The first use stores the default if nothing is stored.
+  /// Returns the stored value immediately. The first use stores the default if nothing is stored.
   public func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>) {
     let stored = domain.read(name) ?? context.initialValue.flatMap(storeDefault)
     continuation.resume(with: Result { try value(from: stored) })
@@ -64,7 +64,7 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
     }
   }
 
-  /// Stores the value at once, and writes the file when its turn comes.
+  /// Stores the value immediately, and writes the file when its turn comes.
   public func save(_ value: Value, context: SaveContext, continuation: SaveContinuation) {
     do {
       domain.save(
@@ -179,7 +179,7 @@ extension AppStorageKey: RetryingKey {
   }
 }
 
-/// Tells one value in user defaults from another.
+/// Distinguishes one value in user defaults from another.
 public struct AppStorageKeyID: Hashable, Sendable {
   let name: Name
   let domain: ObjectIdentifier

@@ -1,7 +1,7 @@
 public import Foundation
 import Synchronization
 
-/// User defaults that are held in memory only, and tell of each change at once, wherever it is made.
+/// User defaults that are held in memory only, and announce each change immediately, wherever it is made.
 final class InMemoryUserDefaults: UserDefaults {
   private struct State {
     // Property lists, which are never changed once they are stored: `UserDefaults` itself hands them to any thread.
@@ -21,8 +21,8 @@ final class InMemoryUserDefaults: UserDefaults {
     return made
   }
 
-  /// Tells the domain of every change from now on.
-  func tell(_ domain: AppStorageDomain) {
+  /// Notifies the domain of every change from now on.
+  func notify(_ domain: AppStorageDomain) {
     state.withLock { $0.domain = domain }
   }
 
@@ -87,6 +87,6 @@ extension UserDefaults {
   /// prepareDependencies { $0.defaultAppStorage = .inMemory }
   /// ```
   ///
-  /// Direct changes to them are seen at once by shares that were made with these very user defaults.
+  /// Shares that were made with these very user defaults see direct changes to them immediately.
   public static var inMemory: UserDefaults { InMemoryUserDefaults.makeEmpty() }
 }

@@ -13,7 +13,7 @@ final class AtomicUpdate<Value, Result: Sendable>: Sendable {
   @usableFromInline
   struct SendablePlace: @unchecked Sendable {
     // `@unchecked Sendable` is right because a place is constant, and ``Place/modify(in:_:)`` touches nothing but the
-    // memory that it is given.
+    // memory passed to it.
     @usableFromInline
     let place: Place<Value>
 

@@ -5,11 +5,11 @@ import IssueReporting
 /// An error that a store may report itself.
 package protocol StoreError: Error {
   /// Whether the store reports it, because it concerns all of the store's values.
-  var isToldByStore: Bool { get }
+  var isReportedByStore: Bool { get }
 }
 
-/// In debug builds an error that is not read is reported once: when the last share is gone, or, outside of tests, after
-/// it has been there for a second.
+/// In debug builds an error that is not read is reported once: when the last share is released, or, outside of tests, a
+/// second after the error.
 extension Box {
   private static let patience = 1.0
 
@@ -25,7 +25,7 @@ extension Box {
 
   final func reportUnreadErrorLater() {
     #if DEBUG
-      // A test may still read it until the share is gone, which is soon.
+      // A test may still read it until the last share is released, which happens soon.
       guard !isTesting else { return }
       DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { [weak self] in self?.reportUnreadError() }
     #endif
@@ -36,7 +36,7 @@ extension Box {
       guard let error = takeUnreadError(), let persistence, persistence.reportsUnreadErrors else { return }
       let operation = error.isOfLoad ? ("loaded", "loadError", "load()") : ("saved", "saveError", "save()")
       let remedy = "Read its '\(operation.1)', or await '\(operation.2)' and handle what that throws."
-      let message = "'\(name)' could not be \(operation.0), and nobody has read why. \(remedy)"
+      let message = "'\(name)' could not be \(operation.0), and its error was not read. \(remedy)"
       let switchText = "'\\.reportsUnreadErrors' turns this off."
       if !TestIssue.report("\(message) \(switchText)\n\n\(error.error)") {
         persistence.errorIsUnread("\(message) \(switchText)")

@@ -6,24 +6,25 @@ public import Synchronization
 /// The part of a box that does not depend on the type of its value: the lock, the counts of changes, the observers.
 ///
 /// It is not generic, because Observation instantiates the key paths of a generic class at every access, which costs
-/// more than everything else together.
+/// more than the rest of the access.
 @usableFromInline
 package class Box: Observable, @unchecked Sendable {
   // `@unchecked Sendable` and the unchecked exclusivity are right because every mutable property below, and the value
-  // that the subclass owns, is only touched with `lock` held, or with `lock.side` where that is said.
+  // that the subclass owns, is only touched with `lock` held, or with `lock.side` where a comment says so.
 
   // Properties that are seldom written come first here, and last in the subclass, so that the locks and values of two
-  // boxes that are neighbours in memory share no cache line: threads that use one box each do not slow each other down.
+  // boxes that are neighbours in memory share no cache line: threads that use different boxes do not slow each other
+  // down.
 
   /// Properties that most boxes never need; made on first use. Guarded by `lock.side`.
-  private final var rarities: BoxRarities?
+  private final var sideTable: BoxSideTable?
 
   /// Where the share that made this box is declared. Guarded by `lock.side`.
   private final var origin: ShareOrigin?
 
   // The next three properties take a byte each, for which there is room after the origin.
 
-  /// Says whom to tell of the next change. It is empty for most mutations, which then have nothing left to do.
+  /// Who is notified next. It is empty for most mutations, which then have nothing left to do.
   @usableFromInline
   @exclusivity(unchecked)
   final var attention: Attention = []
@@ -39,8 +40,8 @@ package class Box: Observable, @unchecked Sendable {
   /// Keeps the value; `nil` for a value that is held in memory only.
   package final let persistence: (any BoxPersistence)?
 
-  /// Guards the value. The program's closures run under it for as long as they like, so a thread that others depend on
-  /// never waits for it: see ``leave(_:in:)``. Everything else that such threads need is guarded by its `side`.
+  /// Guards the value. User closures run under it, however long they take, so a thread that others depend on never
+  /// waits for it: see ``leave(_:in:)``. What such threads need besides is guarded by its `side`.
   @usableFromInline
   final let lock = BoxLock()
 
@@ -54,8 +55,8 @@ package class Box: Observable, @unchecked Sendable {
   /// Counts the changes that came from elsewhere. Written with `lock` held, read on any thread.
   final let remoteCount = Atomic<UInt64>(0)
 
-  /// Counts the notifications that were requested since the thread that tells the observers last looked; 0 when no
-  /// thread is telling them. Its highest bit is ``leftMark``.
+  /// Counts the notifications that were requested since the notifying thread last looked; 0 when no thread is notifying
+  /// the observers. Its highest bit is ``leftMark``.
   @usableFromInline
   final let notifications = Atomic<UInt64>(0)
 
@@ -66,11 +67,11 @@ package class Box: Observable, @unchecked Sendable {
   }
 
   deinit {
-    rarities?.registration?.end()
+    sideTable?.registration?.end()
     reportUnreadError()
   }
 
-  /// Says whom to tell of a change, besides Observation.
+  /// Who is notified of a change, besides Observation.
   @usableFromInline
   package struct Attention: OptionSet, Sendable {
     @usableFromInline
@@ -83,9 +84,9 @@ package class Box: Observable, @unchecked Sendable {
 
     /// Tasks wait for a change.
     package static let waiters = Attention(rawValue: 1 << 0)
-    /// The persistence wants to know of the next local mutation.
+    /// The persistence is notified of the next local mutation.
     package static let persistence = Attention(rawValue: 1 << 1)
-    /// Value observers want a snapshot of every change.
+    /// Value observers receive a snapshot of every change.
     @inlinable
     static var valueObservers: Attention { Attention(rawValue: 1 << 2) }
   }
@@ -106,25 +107,25 @@ package class Box: Observable, @unchecked Sendable {
     registrar.access(self, keyPath: Box.valueKeyPath)
   }
 
-  /// Tells the handlers of Observation. The new value is visible by now, and the lock is free.
+  /// Notifies the handlers of Observation. The new value is visible by now, and the lock is free.
   ///
   /// One thread at a time does so. Any other thread, and an observer that mutates the value, leaves its notification to
-  /// that thread, which goes on for ``roundsOfTelling`` and then hands the rest over to the delivery threads: so no
-  /// thread tells observers for others without end.
+  /// that thread, which continues for ``notificationRounds`` and then hands the rest over to the delivery threads: so no
+  /// thread notifies observers for others without end.
   @inlinable
   final func notifyObservers() {
     let before = notifications.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue
     guard before == 0 else { return notifyObservers(behind: before) }
-    tellObservers()
+    notifyRegistrar()
     let isDone = notifications.compareExchange(expected: 1, desired: 0, ordering: .acquiringAndReleasing).exchanged
-    if !isDone { goOnTelling(after: 1) }
+    if !isDone { continueNotifying(after: 1) }
   }
 
-  /// How many rounds a thread tells the observers of one value for others, after the round for itself.
-  static var roundsOfTelling: Int { 16 }
+  /// The rounds in which a thread notifies the observers of one value for others, after the round for itself.
+  static var notificationRounds: Int { 16 }
 
   @inlinable
-  final func tellObservers() {
+  final func notifyRegistrar() {
     registrar.willSet(self, keyPath: Box.valueKeyPath)
     registrar.didSet(self, keyPath: Box.valueKeyPath)
   }
@@ -133,30 +134,30 @@ package class Box: Observable, @unchecked Sendable {
   @inline(never)
   final func notifyObservers(behind before: UInt64) {
     if before & Box.leftMark != 0 { performLeft() }
-    // Otherwise another thread is telling the observers, and sees this notification.
-    if before & ~Box.leftMark == 0 { tellInRounds() }
+    // Otherwise another thread is notifying the observers, and sees this notification.
+    if before & ~Box.leftMark == 0 { notifyInRounds() }
   }
 
-  /// Goes on telling when other threads have changed the value meanwhile.
+  /// Continues to notify when other threads have changed the value meanwhile.
   @usableFromInline
   @inline(never)
-  final func goOnTelling(after seen: UInt64) {
-    if !endTelling(after: seen) { tellInRounds() }
+  final func continueNotifying(after seen: UInt64) {
+    if !endNotifying(after: seen) { notifyInRounds() }
   }
 
-  /// Called by the thread that tells the observers.
-  private final func tellInRounds() {
-    for _ in 0..<Box.roundsOfTelling {
+  /// Called by the notifying thread.
+  private final func notifyInRounds() {
+    for _ in 0..<Box.notificationRounds {
       let seen = notifications.load(ordering: .acquiring)
-      tellObservers()
-      if endTelling(after: seen) { return }
+      notifyRegistrar()
+      if endNotifying(after: seen) { return }
     }
-    // Other threads still leave their notifications to the telling thread, which is a delivery thread from now on.
-    deliver(.telling)
+    // Other threads still leave their notifications to the notifying thread, which is a delivery thread from now on.
+    deliver(.notification)
   }
 
-  /// Ends the telling, unless another notification was requested meanwhile.
-  private final func endTelling(after seen: UInt64) -> Bool {
+  /// Ends the notifying, unless another notification was requested meanwhile.
+  private final func endNotifying(after seen: UInt64) -> Bool {
     var expected = seen
     while true {
       let (isDone, present) = notifications.compareExchange(
@@ -170,7 +171,7 @@ package class Box: Observable, @unchecked Sendable {
     }
   }
 
-  /// Tells the observers of the status.
+  /// Notifies the observers of the status.
   final func notifyStatusObservers() {
     registrar.willSet(self, keyPath: Box.statusKeyPath)
     registrar.didSet(self, keyPath: Box.statusKeyPath)
@@ -185,7 +186,7 @@ package class Box: Observable, @unchecked Sendable {
     lock.beginClosure()
   }
 
-  /// Counts a mutation, ends the closure that made it, releases the lock and tells everyone concerned.
+  /// Counts a mutation, ends the closure that made it, releases the lock and notifies everyone concerned.
   @inlinable
   final func finishMutation() {
     localCount.store(localCount.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
@@ -200,21 +201,21 @@ package class Box: Observable, @unchecked Sendable {
   @usableFromInline
   final func abandonMutation() {
     unlockAfterClosure()
-    // Changes `notifications`, as telling the observers does, for the reason given at `leave`.
+    // Changes `notifications`, as notifying does, for the reason given at `leave`.
     let before = notifications.wrappingAdd(0, ordering: .acquiringAndReleasing).oldValue
     if before & Box.leftMark != 0 { performLeft() }
   }
 
   @inlinable
   final func unlockAfterClosure() {
-    // Checked before the lock is released, too: a thread that waits for the lock gets it at once, so that a visit would
-    // never find it free.
+    // Checked before the lock is released, too: a thread that waits for the lock acquires it immediately, so that a
+    // visit would never find it free.
     if notifications.load(ordering: .relaxed) & Box.leftMark != 0 { return performLeftAndUnlock() }
     lock.endClosure()
     lock.unlock()
   }
 
-  /// Tells the parties in `attention`, which was read under the lock, of a local mutation.
+  /// Notifies the parties in `attention`, which was read under the lock, of a local mutation.
   @usableFromInline
   @inline(never)
   final func attend(_ attention: Attention) {
@@ -234,12 +235,12 @@ package class Box: Observable, @unchecked Sendable {
     preconditionFailure("A subclass of Box has no value observers. This is a bug in SharedState.")
   }
 
-  /// Tells the value observers of the snapshots that are queued, unless another thread is about to.
+  /// Hands the queued snapshots to the value observers, unless another thread is about to.
   func deliverSnapshots() {
     preconditionFailure("A subclass of Box has no value observers. This is a bug in SharedState.")
   }
 
-  /// Tells the value observers that belong to the main thread. Called on the main thread.
+  /// Notifies the value observers that belong to the main thread. Called on the main thread.
   func deliverSnapshotsOfMainThread() {
     preconditionFailure("A subclass of Box has no value observers. This is a bug in SharedState.")
   }
@@ -254,7 +255,7 @@ package class Box: Observable, @unchecked Sendable {
     preconditionFailure("A subclass of Box has no value observers. This is a bug in SharedState.")
   }
 
-  /// Tells the value observers that a projection points elsewhere from now on.
+  /// Notifies the value observers that a projection points elsewhere from now on.
   func announceSwap() {
     preconditionFailure("A subclass of Box has no value observers. This is a bug in SharedState.")
   }
@@ -300,23 +301,23 @@ package class Box: Observable, @unchecked Sendable {
 
   /// The trackers of changes to this box, wherever these are made. Guarded by `lock.side`.
   final var trackers: AttachedTrackers {
-    get { rarities?.trackers ?? AttachedTrackers() }
-    set { madeRarities.trackers = newValue }
+    get { sideTable?.trackers ?? AttachedTrackers() }
+    set { madeSideTable.trackers = newValue }
   }
 
   // MARK: Rarities
 
   /// The rarities, made on first use. Call with `lock.side` held.
-  private final var madeRarities: BoxRarities {
-    if let rarities { return rarities }
-    let made = BoxRarities()
-    rarities = made
+  private final var madeSideTable: BoxSideTable {
+    if let sideTable { return sideTable }
+    let made = BoxSideTable()
+    sideTable = made
     return made
   }
 
   /// Ties the entry in the registry to this box. Called once, before any other thread can see the box.
   final func register(_ registration: Registration) {
-    madeRarities.registration = registration
+    madeSideTable.registration = registration
   }
 
   /// The test that the box was made in.
@@ -324,12 +325,12 @@ package class Box: Observable, @unchecked Sendable {
     get {
       lock.side.lock()
       defer { lock.side.unlock() }
-      return rarities?.testHome
+      return sideTable?.testHome
     }
     set {
       lock.side.lock()
       defer { lock.side.unlock() }
-      madeRarities.testHome = newValue
+      madeSideTable.testHome = newValue
     }
   }
 
@@ -339,20 +340,20 @@ package class Box: Observable, @unchecked Sendable {
   struct Visit {
     /// Of two visits in one slot, the one with the higher number is kept.
     let number: UInt64
-    /// Called with the lock held, so it takes no lock but `lock.side` and runs no foreign code. The closure that it
+    /// Called with the lock held, so it takes no lock but `lock.side` and runs no user code. The closure that it
     /// returns is called without the lock.
     let perform: () -> () -> Void
-    /// Called without a lock, when another visit has taken this one's place.
+    /// Called without a lock, when another visit has replaced this one.
     var isReplaced: () -> Void = {}
   }
 
-  /// The visits that arrived while one of the program's closures had the lock. One of each kind, so that it is bounded.
+  /// The visits that arrived while a user closure held the lock. One of each kind, so that it is bounded.
   struct LeftVisits {
     var change: Visit?
     var snapshot: Visit?
   }
 
-  /// The bit of `notifications` that says that a visit was left.
+  /// The bit of `notifications` that marks that a visit was left.
   @inlinable
   static var leftMark: UInt64 { 1 << 63 }
 
@@ -364,15 +365,15 @@ package class Box: Observable, @unchecked Sendable {
   /// has done before: this thread, that the closure has ended; the other one, that a visit was left.
   final func leave(_ visit: Visit, in slot: WritableKeyPath<LeftVisits, Visit?>) {
     lock.side.lock()
-    let rarities = madeRarities
+    let sideTable = madeSideTable
     var replaced: Visit? = visit
-    if rarities.left[keyPath: slot].map({ $0.number <= visit.number }) ?? true {
-      replaced = rarities.left[keyPath: slot]
-      rarities.left[keyPath: slot] = visit
+    if sideTable.left[keyPath: slot].map({ $0.number <= visit.number }) ?? true {
+      replaced = sideTable.left[keyPath: slot]
+      sideTable.left[keyPath: slot] = visit
     }
-    if rarities.waitsSince == nil { rarities.waitsSince = .now }
-    let isWatched = rarities.isClosureWatched
-    rarities.isClosureWatched = true
+    if sideTable.waitsSince == nil { sideTable.waitsSince = .now }
+    let isWatched = sideTable.isClosureWatched
+    sideTable.isClosureWatched = true
     lock.side.unlock()
     replaced?.isReplaced()
     notifications.bitwiseOr(Box.leftMark, ordering: .acquiringAndReleasing)
@@ -394,9 +395,9 @@ package class Box: Observable, @unchecked Sendable {
   final func performLeftAndUnlock() {
     notifications.bitwiseAnd(~Box.leftMark, ordering: .acquiringAndReleasing)
     lock.side.lock()
-    let left = rarities?.left ?? LeftVisits()
-    rarities?.left = LeftVisits()
-    rarities?.waitsSince = nil
+    let left = sideTable?.left ?? LeftVisits()
+    sideTable?.left = LeftVisits()
+    sideTable?.waitsSince = nil
     lock.side.unlock()
     let afterwards = [left.change, left.snapshot].map { $0?.perform() }
     lock.endClosure()
@@ -427,7 +428,7 @@ package class Box: Observable, @unchecked Sendable {
   final func wait(for waiter: ChangeWaiter, after version: UInt64, isNeeded: () -> Bool) {
     lock.lock(for: self)
     lock.side.lock()
-    madeRarities.waiters[ObjectIdentifier(waiter)] = waiter
+    madeSideTable.waiters[ObjectIdentifier(waiter)] = waiter
     lock.side.unlock()
     attention.insert(.waiters)
     unlock()
@@ -438,7 +439,7 @@ package class Box: Observable, @unchecked Sendable {
   /// Forgets a waiter that was cancelled.
   final func remove(_ waiter: ChangeWaiter) {
     lock.side.lock()
-    rarities?.waiters[ObjectIdentifier(waiter)] = nil
+    sideTable?.waiters[ObjectIdentifier(waiter)] = nil
     lock.side.unlock()
     if lock.lockUnlessClosure() {
       removeAttentionForWaiters()
@@ -448,8 +449,8 @@ package class Box: Observable, @unchecked Sendable {
 
   final func resumeWaiters() {
     lock.side.lock()
-    let resumed = rarities?.waiters ?? [:]
-    rarities?.waiters = [:]
+    let resumed = sideTable?.waiters ?? [:]
+    sideTable?.waiters = [:]
     lock.side.unlock()
     for waiter in resumed.values { waiter.resume() }
     // While a closure has the lock, this is left to the next mutation, which finds no waiters.
@@ -462,7 +463,7 @@ package class Box: Observable, @unchecked Sendable {
   /// Call with `lock` held.
   private final func removeAttentionForWaiters() {
     lock.side.lock()
-    if rarities?.waiters.isEmpty ?? true { attention.remove(.waiters) }
+    if sideTable?.waiters.isEmpty ?? true { attention.remove(.waiters) }
     lock.side.unlock()
   }
 
@@ -472,14 +473,14 @@ package class Box: Observable, @unchecked Sendable {
   private struct Deliveries: OptionSet {
     let rawValue: UInt8
 
-    /// A remote change: tell the handlers of Observation and the value observers.
+    /// A remote change: notify the handlers of Observation and the value observers.
     static let change = Deliveries(rawValue: 1 << 0)
-    /// A thread has told observers for others for long enough: go on in its place.
-    static let telling = Deliveries(rawValue: 1 << 1)
+    /// A thread has notified observers for others for long enough: continue for it.
+    static let notification = Deliveries(rawValue: 1 << 1)
     /// The same for a value observer.
     static let snapshots = Deliveries(rawValue: 1 << 2)
     static let status = Deliveries(rawValue: 1 << 3)
-    /// A delivery thread has this box, or is about to.
+    /// A delivery thread serves this box, or is about to.
     static let underWay = Deliveries(rawValue: 1 << 7)
   }
 
@@ -500,7 +501,7 @@ package class Box: Observable, @unchecked Sendable {
     let due = deliveries
     deliveries = .underWay
     lock.side.unlock()
-    if due.contains(.telling) { tellInRounds() }
+    if due.contains(.notification) { notifyInRounds() }
     if due.contains(.change) { notifyObservers() }
     if !due.isDisjoint(with: [.change, .snapshots]) { deliverSnapshots() }
     if due.contains(.status) { deliverStatus() }
@@ -510,12 +511,12 @@ package class Box: Observable, @unchecked Sendable {
     return !deliveries.isEmpty
   }
 
-  /// Has the main thread tell the value observers that belong to it.
+  /// Has the main thread notify the value observers that belong to it.
   final func deliverOnMainThread() {
     lock.side.lock()
-    let rarities = madeRarities
-    let isFirst = !rarities.isMainThreadDeliveryDue
-    rarities.isMainThreadDeliveryDue = true
+    let sideTable = madeSideTable
+    let isFirst = !sideTable.isMainThreadDeliveryDue
+    sideTable.isMainThreadDeliveryDue = true
     lock.side.unlock()
     if isFirst { MainThreadDelivery.shared.append(self) }
   }
@@ -523,7 +524,7 @@ package class Box: Observable, @unchecked Sendable {
   /// Called on the main thread.
   final func performMainThreadDelivery() {
     lock.side.lock()
-    rarities?.isMainThreadDeliveryDue = false
+    sideTable?.isMainThreadDeliveryDue = false
     lock.side.unlock()
     deliverSnapshots()
   }
@@ -531,7 +532,7 @@ package class Box: Observable, @unchecked Sendable {
   /// Warns, once, that this code has not returned for a second.
   final func note(_ code: BlockedCode) {
     lock.side.lock()
-    let isFirst = madeRarities.reportedBlocks.insert(code).inserted
+    let isFirst = madeSideTable.reportedBlocks.insert(code).inserted
     lock.side.unlock()
     guard isFirst else { return }
     if let persistence {
@@ -541,12 +542,12 @@ package class Box: Observable, @unchecked Sendable {
     }
   }
 
-  /// Warns that the system has refused the thread that tells observers, which is tried again.
+  /// Warns that the system has refused to start the delivery thread, which is tried again.
   final func noteRefusedThread(_ refusal: ThreadStarter.Refusal) {
     if let persistence { persistence.threadIsRefused(refusal) } else { warnOfRefusedThread(refusal) }
   }
 
-  /// Looks for a closure that goes on for a second while something waits for its end. Each box has one look a second at
+  /// Looks for a closure that runs for a second while something waits for its end. Each box has one look a second at
   /// most.
   private final func watchClosure(after pause: Duration) {
     Self.closureWatch.asyncAfter(deadline: .now() + pause / .seconds(1)) { [weak self] in self?.lookAtClosure() }
@@ -554,11 +555,11 @@ package class Box: Observable, @unchecked Sendable {
 
   private final func lookAtClosure() {
     lock.side.lock()
-    let rarities = madeRarities
-    // What waits is done by the end of the closure, so the same one has run for all that time.
-    let rest = rarities.waitsSince.map { Self.patienceWithClosures - (.now - $0) }
+    let sideTable = madeSideTable
+    // Whatever waits is done by the end of the closure, so the same closure has run for all that time.
+    let rest = sideTable.waitsSince.map { Self.patienceWithClosures - (.now - $0) }
     let goesOn = rest.map { $0 > .zero } ?? false
-    rarities.isClosureWatched = goesOn
+    sideTable.isClosureWatched = goesOn
     lock.side.unlock()
     guard let rest else { return }
     if goesOn { watchClosure(after: rest) } else { note(.closure) }
@@ -568,11 +569,11 @@ package class Box: Observable, @unchecked Sendable {
   /// It is used for nothing else, because the warning may call a log handler, which may block.
   private static let closureWatch = DispatchQueue(label: "SharedState.ClosureWatch")
 
-  /// Tells observers of a remote change on the delivery threads, so that none of the program's code runs on the thread
-  /// that brought it.
+  /// Notifies observers of a remote change on the delivery threads, so that no user code runs on the thread that
+  /// brought it.
   ///
-  /// No other thread depends on the main thread: it tells its own observers of a change that it brings before it goes
-  /// on.
+  /// No other thread depends on the main thread: it notifies its own observers of a change that it brings before it
+  /// continues.
   final func announceRemoteChange() {
     guard MainThread.isCurrent else { return deliver(.change) }
     notifyObservers()
@@ -622,7 +623,7 @@ package class Box: Observable, @unchecked Sendable {
   private enum StatusDelivery {
     /// Nothing, because the status was not read after the last delivery.
     case unneeded
-    /// Tell the observers that have read it.
+    /// Notify the observers that have read it.
     case needed
     /// A delivery is scheduled.
     case scheduled
@@ -633,6 +634,13 @@ package class Box: Observable, @unchecked Sendable {
 
   /// Whether the value is being loaded, and the newest errors; reading it is observed.
   package final var observedStatus: BoxStatus { observeStatus(readingErrors: false) }
+
+  /// The same; reading it is not observed.
+  package final var status: BoxStatus {
+    lock.side.lock()
+    defer { lock.side.unlock() }
+    return sideTable?.status ?? BoxStatus()
+  }
 
   /// The newest errors; reading them is observed.
   final var observedErrors: (load: (any Error)?, save: (any Error)?) {
@@ -651,50 +659,50 @@ package class Box: Observable, @unchecked Sendable {
     registrar.access(self, keyPath: Box.statusKeyPath)
     lock.side.lock()
     defer { lock.side.unlock() }
-    if readingErrors { madeRarities.errorReport = .unneeded }
+    if readingErrors { madeSideTable.errorReport = .unneeded }
     switch statusDelivery {
     case .unneeded: statusDelivery = .needed
     case .scheduled: statusDelivery = .scheduledAndNeeded
     case .needed, .scheduledAndNeeded: break
     }
-    return rarities?.status ?? BoxStatus()
+    return sideTable?.status ?? BoxStatus()
   }
 
   package final func noteErrorsAreRead() {
     lock.side.lock()
-    madeRarities.errorReport = .unneeded
+    madeSideTable.errorReport = .unneeded
     lock.side.unlock()
   }
 
-  /// The error that is to be reported; `nil` when it was read, has gone away, or was reported before.
+  /// The error that is to be reported; `nil` when it was read, has been resolved, or was reported before.
   final func takeUnreadError() -> (error: any Error, isOfLoad: Bool)? {
     lock.side.lock()
     defer { lock.side.unlock() }
-    guard let rarities, rarities.errorReport == .due else { return nil }
-    guard let error = rarities.status.error else {
-      rarities.errorReport = .possible
+    guard let sideTable, sideTable.errorReport == .due else { return nil }
+    guard let error = sideTable.status.error else {
+      sideTable.errorReport = .possible
       return nil
     }
-    rarities.errorReport = .unneeded
-    return (error, rarities.status.saveError == nil)
+    sideTable.errorReport = .unneeded
+    return (error, sideTable.status.saveError == nil)
   }
 
-  /// Changes the status and tells its observers on the delivery threads. The closure is called with `lock.side` held,
-  /// one call at a time.
+  /// Changes the status and notifies its observers on the delivery threads. The closure is called with `lock.side`
+  /// held, one call at a time.
   package final func updateStatus(_ update: (inout BoxStatus) -> Void) {
     lock.side.lock()
-    let rarities = madeRarities
-    // The old errors are released after the lock, because their deinitialisers are foreign code.
-    let before = rarities.status
-    update(&rarities.status)
-    let isWorthTelling = statusDelivery == .needed && !(before.isIdle && rarities.status.isIdle)
-    if isWorthTelling { statusDelivery = .scheduled }
-    let isUnread = rarities.errorReport == .possible && rarities.status.error != nil
-    if isUnread { rarities.errorReport = .due }
+    let sideTable = madeSideTable
+    // The old errors are released after the lock, because their deinitialisers are user code.
+    let before = sideTable.status
+    update(&sideTable.status)
+    let isWorthNotifying = statusDelivery == .needed && !(before.isIdle && sideTable.status.isIdle)
+    if isWorthNotifying { statusDelivery = .scheduled }
+    let isUnread = sideTable.errorReport == .possible && sideTable.status.error != nil
+    if isUnread { sideTable.errorReport = .due }
     lock.side.unlock()
     withExtendedLifetime(before) {}
     if isUnread { reportUnreadErrorLater() }
-    if isWorthTelling { deliver(.status) }
+    if isWorthNotifying { deliver(.status) }
   }
 
   private final func deliverStatus() {
@@ -709,7 +717,7 @@ package class Box: Observable, @unchecked Sendable {
   /// Calls the persistence at every local mutation until the watch is ended. Call with `lock` held.
   final func watchNextMutation() {
     lock.side.lock()
-    madeRarities.mutationWatches &+= 1
+    madeSideTable.mutationWatches &+= 1
     lock.side.unlock()
     attention.insert(.persistence)
   }
@@ -731,6 +739,6 @@ package class Box: Observable, @unchecked Sendable {
   private final var newestMutationWatch: UInt64 {
     lock.side.lock()
     defer { lock.side.unlock() }
-    return rarities?.mutationWatches ?? 0
+    return sideTable?.mutationWatches ?? 0
   }
 }

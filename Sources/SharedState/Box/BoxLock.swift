@@ -12,13 +12,13 @@ package struct BoxLock: ~Copyable, Sendable {
   @usableFromInline
   let handLock = HandLock()
 
-  /// Guards what the library's own threads need. No foreign code runs under it, so a wait for it is short.
+  /// Guards what the library's own threads need. No user code runs under it, so a wait for it is short.
   ///
   /// It is taken alone, or with the lock itself held; never the other way round. It is stored here because there is
   /// room.
   let side = HandLock()
 
-  /// The thread that runs one of the program's closures under the lock; 0 when none does.
+  /// The thread that runs a user closure under the lock; 0 when none does.
   @usableFromInline
   let closureOwner = Atomic<UInt>(0)
 
@@ -39,12 +39,12 @@ package struct BoxLock: ~Copyable, Sendable {
     handLock.tryLock()
   }
 
-  /// Takes the lock, unless one of the program's closures runs under it. The wait is short in both cases.
+  /// Takes the lock, unless a user closure runs under it. The wait is short in both cases.
   ///
   /// - Returns: Whether it was taken.
   func lockUnlessClosure() -> Bool {
-    // The attempts are limited, because a row of readers may keep the lock busy for longer. Then this thread leaves its
-    // work to the thread that has the lock.
+    // The attempts are limited, because successive readers may keep the lock busy for longer. Then this thread leaves
+    // its work to the thread that holds the lock.
     for _ in 0..<64 {
       if hasClosure { return false }
       if handLock.tryLock() { return true }
@@ -53,7 +53,7 @@ package struct BoxLock: ~Copyable, Sendable {
     return false
   }
 
-  /// Whether one of the program's closures runs under the lock.
+  /// Whether a user closure runs under the lock.
   var hasClosure: Bool { closureOwner.load(ordering: .relaxed) != 0 }
 
   @inlinable
@@ -61,7 +61,7 @@ package struct BoxLock: ~Copyable, Sendable {
     handLock.unlock()
   }
 
-  /// Notes that one of the program's closures begins. Called with the lock held.
+  /// Notes that a user closure begins. Called with the lock held.
   @inlinable
   func beginClosure() {
     closureOwner.store(currentThread(), ordering: .relaxed)

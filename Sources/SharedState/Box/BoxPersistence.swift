@@ -20,13 +20,13 @@ package protocol BoxPersistence: AnyObject, Sendable {
   func reset(within timeout: Duration?) async throws
   /// Whether an unread error is reported.
   var reportsUnreadErrors: Bool { get }
-  /// Called when the program reads an error that ``BoxStatus/saveError`` has.
+  /// Called when user code reads an error that ``BoxStatus/saveError`` has.
   func saveErrorWasRead(_ error: any Error)
   /// Writes a message about such an error to the log.
   func errorIsUnread(_ message: String)
-  /// The threads that tell the observers of changes that came from elsewhere.
+  /// The threads that notify the observers of changes that came from elsewhere.
   var delivery: DeliveryThreads { get }
-  /// Warns that code of the program has blocked others for a second. Called once for each box and kind of code.
+  /// Warns that user code has blocked others for a second. Called once for each box and kind of code.
   ///
   /// - Parameters:
   ///   - share: The name of the share.
@@ -37,7 +37,7 @@ package protocol BoxPersistence: AnyObject, Sendable {
   func threadIsRefused(_ refusal: ThreadStarter.Refusal)
 }
 
-/// Code of the program that others wait for.
+/// User code that others wait for.
 package enum BlockedCode: Sendable {
   /// An observer, on a delivery thread.
   case observer
@@ -61,11 +61,10 @@ extension BoxPersistence {
 
 /// Keeps a value that other processes may change at the same time.
 package protocol RemotePersistence: BoxPersistence {
-  /// Changes the stored value in one step that no other process can come between, and returns once it is kept and
-  /// shown.
+  /// Changes the stored value in one step, with no other process in between, and returns once it is kept and shown.
   ///
-  /// - Parameter update: Takes a pointer to a value of the box's type, and says whether it has changed it. It may
-  ///   run again, on a newer value; what it did before then counts for nothing.
+  /// - Parameter update: Takes a pointer to a value of the box's type, and returns whether it has changed it. It may
+  ///   run again, on a newer value; its earlier runs then have no effect.
   func updateAtomically(
     within timeout: Duration?,
     _ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Finds the one box of each key, so that all shares of a key are one value.
 ///
-/// It holds boxes weakly: when the last share of a key is gone, so is its box.
+/// It holds boxes weakly: when the last share of a key is released, so is its box.
 package final class BoxRegistry: Sendable {
-  /// Tells boxes of the same type of value apart.
+  /// Distinguishes boxes of the same type of value.
   package enum ID: Hashable, @unchecked Sendable {
     // `@unchecked Sendable` is right because identifiers belong to keys, which are `Sendable`, and are only hashed and
     // compared.
@@ -38,12 +38,13 @@ package final class BoxRegistry: Sendable {
   /// The box of the key.
   ///
   /// - Parameters:
-  ///   - make: Makes a box when there is none. When two threads do so for the same key at once, one of the two boxes is
-  ///     thrown away before it is started.
-  ///   - start: Loads the new box's value and watches it. It calls its second argument before it runs any foreign code:
-  ///     only until then do other threads wait that have found the box.
-  ///   - catchUp: Loads what can be had at once. Called on every other thread that has found the box before `start` has
-  ///     returned. It does not wait for that, because the key may be waiting for a lock that this thread holds.
+  ///   - make: Makes a box when there is none. When two threads do so for the same key at the same time, one of the two
+  ///     boxes is discarded before it is started.
+  ///   - start: Loads the new box's value and watches it. It calls its second argument before it runs any user code:
+  ///     threads that have found the box wait only until then.
+  ///   - catchUp: Loads what is available immediately. Called on every other thread that has found the box before
+  ///     `start` has returned. It does not wait for `start`, because the key may be waiting for a lock that this thread
+  ///     holds.
   package func box<Value>(
     id: ID,
     make: () -> ValueBox<Value>,
@@ -58,7 +59,7 @@ package final class BoxRegistry: Sendable {
     made.updateStatus { $0.loadsUnderWay += 1 }
     let registration = Registration(of: made, key: key, registry: self)
     made.register(registration)
-    // The replaced entry is released after the lock, because the deinitialiser of its identifier is foreign code.
+    // The replaced entry is released after the lock, because the deinitialiser of its identifier is user code.
     let (found, replaced) = registrations.withLock { registrations in
       let present = registrations[key]
       if let found = Found(present) { return (Optional(found), present) }
@@ -74,7 +75,7 @@ package final class BoxRegistry: Sendable {
     return made
   }
 
-  /// Forgets a box that is gone, unless the key has a new one.
+  /// Forgets a released box, unless the key has a new one.
   func forget(_ registration: Registration) {
     // Released after the lock, as above.
     let removed = registrations.withLock { registrations in
@@ -97,8 +98,8 @@ package final class BoxRegistry: Sendable {
       self.registration = registration
     }
 
-    /// The box, with what can be loaded at once if another thread is still starting it: a reader of the box expects the
-    /// stored value.
+    /// The box, with what is available immediately if another thread is still starting it: a reader of the box expects
+    /// the stored value.
     func usable<Value>(_ catchUp: (ValueBox<Value>) -> Void) -> ValueBox<Value> {
       // The type of the value is part of the key, so the class is certain; a checked cast takes 30 ns.
       let box = unsafeDowncast(box, to: ValueBox<Value>.self)

@@ -3,18 +3,19 @@ import Foundation
 package import SharedStateDependencies
 import Synchronization
 
-/// The threads that tell observers of changes that came from elsewhere. Nothing else depends on them.
+/// The threads that notify observers of changes that came from elsewhere. Nothing else depends on them.
 ///
 /// The observers of one value are notified by one thread at a time. One thread notifies all, until an observer blocks:
-/// whenever no delivery has begun for 50 to 100 ms although some wait, another thread is started, up to ``maximumCount``.
-/// Time in which the threads wait for a processor does not count. A thread ends when it has had nothing to do for a second.
+/// whenever no delivery has begun for 50 to 100 ms although some wait, another thread is started, up to
+/// ``maximumCount``. Time in which the threads wait for a processor does not count. A thread ends when it has been idle
+/// for a second.
 package final class DeliveryThreads: Sendable {
   /// Weak, because a box that is no longer held has no observers.
   private struct Entry: Sendable {
     weak var box: Box?
   }
 
-  /// The box that a thread is working for, and since when.
+  /// The box that a thread serves, and since when.
   private struct Delivery: Sendable {
     let entry: Entry
     let start: ContinuousClock.Instant
@@ -23,22 +24,23 @@ package final class DeliveryThreads: Sendable {
 
   private struct State: Sendable {
     var waiting: [Entry] = []
-    /// How many entries at the start of `waiting` are done. Removing each one at once would move all others.
+    /// The number of entries at the start of `waiting` that are done. Removing each one immediately would move all
+    /// others.
     var taken = 0
     var threads = 0
-    /// How many threads wait for ``DeliveryThreads/wake``, and are not yet needed for an entry.
+    /// The number of threads that wait for ``DeliveryThreads/wake``, and are not yet needed for an entry.
     var idle = 0
     var nextThread = 0
-    /// The threads that have begun, by number; `nil`: the system does not tell of threads.
+    /// The threads that have begun, by number; `nil`: the system does not report on threads.
     var begunThreads: [Int: SystemThread?] = [:]
     var underWay: [Int: Delivery] = [:]
     /// How many deliveries have begun.
     var begun: UInt64 = 0
-    /// Whether a look is scheduled that starts another thread unless a delivery has begun by then.
+    /// Whether a check is scheduled that starts another thread unless a delivery has begun by then.
     var isGrowthPlanned = false
     /// Whether a check of the deliveries under way is scheduled.
     var isWatched = false
-    /// Whether the system has refused the last thread, so that another attempt is scheduled.
+    /// Whether the system has refused to start the last thread, so that another attempt is scheduled.
     var isRefused = false
 
     mutating func takeFirst() -> Entry? {
@@ -80,7 +82,6 @@ package final class DeliveryThreads: Sendable {
     self.threads = threads
   }
 
-  /// How many threads there are.
   var count: Int { state.withLock { $0.threads } }
 
   /// Has a thread call ``Box/performDeliveries()`` until that has nothing left to do. Not called again before then.

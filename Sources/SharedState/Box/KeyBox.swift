@@ -110,7 +110,7 @@ private func completed<Key: SharedReaderKey>(_ key: Key, by defaultValue: Key.Va
   return synchronous.completed(by: defaultValue) as? Key ?? key
 }
 
-/// The stored value, if the key knows it without waiting. A failure is shown when the value is loaded.
+/// The stored value, if the key knows it without waiting. A failure appears when the value is loaded.
 private func stored<Key: SharedReaderKey>(by key: Key) -> Key.Value? {
   guard let key = key as? any SynchronousKey<Key.Value> else { return nil }
   return try? key.storedValue()

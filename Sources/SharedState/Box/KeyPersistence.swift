@@ -12,7 +12,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     var saveRequests = SaveRequests()
     /// The newest call of the key.
     var save: (requests: SaveRequests, tasks: KeyTasks)?
-    /// Whether the key is known to save in tasks, which run on after it has returned.
+    /// Whether the key is known to save in tasks, which may still run after it has returned.
     var savesInTasks = false
     /// The version of the value that could not be saved; `nil` when the newest outcome is a success.
     var unsaved: Versions?
@@ -35,7 +35,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
   private let state = Mutex(State())
   /// The dependencies of the code that made the box; the key is called with them.
   private let dependencies = withEscapedDependencies { $0 }
-  /// The tasks of the key that go on as long as the box lives.
+  /// The tasks of the key that run as long as the box lives.
   private let tasks = KeyTasks()
 
   /// Numbers the results of the key: a load when it is requested, a change when it arrives. An older one never replaces
@@ -91,7 +91,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
       }
     )
     KeyTasks.$current.withValue(tasks) {
-      // Before the load, so that no change falls in between.
+      // Before the load, so that no change is missed in between.
       let subscription = dependencies.yield {
         key.subscribe(context: .initialValue(initialValue), subscriber: subscriber)
       }
@@ -100,8 +100,8 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     }
   }
 
-  /// Asks the key for the stored value while another thread still does so for the first time. A key that answers at once
-  /// has answered when this returns. A key that loads in a task cannot, and so is not asked again.
+  /// Asks the key for the stored value while another thread is still doing so for the first time. A key that answers
+  /// immediately has answered when this returns. A key that loads in a task cannot, and so is not asked again.
   func catchUp() {
     guard !isStored, !(key is any AsyncSharedReaderKey) else { return }
     KeyTasks.$current.withValue(tasks) {
@@ -173,12 +173,12 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
   private func receiveChange(_ result: Result<Key.Value?, any Error>) {
     let number = nextNumber()
     if case .success = result, hasCrossedSaves(since: savesBefore) { return }
-    // The key is about to store a local change that it was not given yet, and replaces this value.
+    // The key is about to store a local change that was not handed to it yet, which replaces this value.
     show(result.map { $0 ?? initialValue }, number) { [weak self] in
       guard let self else { return false }
       return $0.local <= savedStamp.load(ordering: .relaxed)
     } status: {
-      // A key that tells of a change is no longer loading.
+      // A key that reports a change is no longer loading.
       $0.isLoading = false
     }
   }
@@ -187,8 +187,8 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
   ///
   /// - Parameters:
   ///   - isWanted: Whether no local change is in the way; called with the box's lock held.
-  ///   - status: What else changes in the status.
-  ///   - completion: Called when everything is shown, which is later if one of the program's closures has the lock.
+  ///   - status: Further changes of the status.
+  ///   - completion: Called when everything is shown, which is later if a user closure holds the lock.
   private func show(
     _ result: Result<Key.Value?, any Error>,
     _ number: UInt64,
@@ -261,7 +261,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
   private func hasCrossedSaves(since before: UInt64?) -> Bool {
     let hasCrossed = state.withLock { state in
       state.savesInTasks = state.savesInTasks || state.save?.tasks.areUsed == true
-      // Before the first save has returned, it is unknown whether it goes on in a task.
+      // Before the first save has returned, it is unknown whether it continues in a task.
       let mayCross = state.savesInTasks || state.saving.isDraining && state.saving.begun == 1
       return mayCross && (before != state.saving.begun || state.saving.isDraining)
     }
@@ -277,8 +277,8 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     guard isFirst else { return }
     KeyTasks.$current.withValue(tasks) {
       afterSaves { [weak self] in
-        // A change that could not be saved stays, and replaces what is stored once it can be saved. Of a key that does
-        // not save in tasks, only a save that is tried again replaces it.
+        // A change that could not be saved stays, and replaces the stored value once it can be saved. With a key that
+        // does not save in tasks, only a save that is tried again replaces it.
         let isUnsaved = self?.state.withLock { state in
           state.isReloadPending = false
           return state.unsaved != nil && (state.savesInTasks || state.isRetryScheduled)
@@ -350,7 +350,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     let tasks: KeyTasks
   }
 
-  /// - Returns: `nil` when a closure has the lock: the thread that ends it goes on.
+  /// - Returns: `nil` when a closure holds the lock: the thread that ends it continues.
   private func beginRound(
     of box: ValueBox<Key.Value>
   ) -> (Round, ValueBox<Key.Value>.Snapshot)? {
@@ -370,7 +370,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
 
   /// Hands a value to the key.
   ///
-  /// - Returns: Whether the caller has to go on.
+  /// - Returns: Whether the caller has to continue.
   private func finish(
     _ round: Round,
     with snapshot: ValueBox<Key.Value>.Snapshot,
@@ -400,7 +400,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     return finishRound()
   }
 
-  /// Returns whether the drainer has to go on. If not, does what had to wait for the end of the saves.
+  /// Returns whether the drainer has to continue. If not, does the work that had to wait for the end of the saves.
   private func finishRound() -> Bool {
     let (goesOn, bodies): (Bool, [@Sendable () -> Void]) = state.withLock { state in
       guard !state.saving.finishRound() else { return (true, []) }
@@ -435,8 +435,8 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     scheduleRetry(of: box, after: result.failure)
   }
 
-  /// Saves the value again after a while, unless it has changed by then: a local change is saved in any case, and one
-  /// from elsewhere has taken its place. The box is held meanwhile.
+  /// Saves the value again after a while, unless it has changed by then: a local change is saved in any case, and a
+  /// change from elsewhere has replaced the value. The box is held meanwhile.
   private func scheduleRetry(of box: ValueBox<Key.Value>, after error: (any Error)?) {
     guard let error else { return state.withLock { $0.retryPause = RetryPause.first } }
     guard let key = key as? any RetryingKey, key.isWorthRetrying(error) else { return }
@@ -464,7 +464,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
   }
 }
 
-/// The time until a save is tried again. It doubles with each failure.
+/// The pause before a save is tried again. It doubles with each failure.
 private enum RetryPause {
   static let first = Duration.seconds(1)
   static let longest = Duration.seconds(30)

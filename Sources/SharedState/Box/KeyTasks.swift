@@ -2,8 +2,7 @@ import Synchronization
 
 /// The tasks that a key begins during a call. The caller can cancel them, and wait for their end.
 ///
-/// It is bound to the task or thread that calls the key, so that a key which is built on another one need not pass it
-/// on.
+/// It is bound to the task or thread that calls the key, so that a key that wraps another need not pass it on.
 package final class KeyTasks: Sendable {
   private struct State {
     var tasks: [Task<Void, Never>] = []

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Tells observers that belong to the main thread of changes that were made on other threads.
+/// Notifies observers that belong to the main thread of changes that were made on other threads.
 final class MainThreadDelivery: Sendable {
   /// Weak, because a box that is no longer held has no observers.
   private struct Entry: Sendable {
@@ -83,7 +83,7 @@ final class MainThreadDelivery: Sendable {
 private func warnOfBlockedMainThread(of share: String) {
   let text = """
     SharedState: The main queue has not run for a second. Subscribers that have subscribed to '\(share)' on the main \
-    thread are told of changes there. Subscribe on another thread, or let the main thread run its queue.
+    thread are notified of changes there. Subscribe on another thread, or let the main thread run its queue.
 
     """
   try? FileHandle.standardError.write(contentsOf: Data(text.utf8))

@@ -3,8 +3,8 @@ import Foundation
 /// A name that equals another one only when their bytes are equal.
 ///
 /// Strings compare by canonical equivalence: an "é" is one text, whether it is one character or a letter and an accent.
-/// To Redis and to a file system these are two names, and so they are here. Everything that is found by a name is kept
-/// under one of these.
+/// To Redis and to a file system these are two names, and so they are here. Everything that is found by name is stored
+/// under a `Name`.
 package struct Name: Hashable, Comparable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
   /// The name as text, to be shown or handed on.
   package let text: String

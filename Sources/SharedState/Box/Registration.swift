@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The entry of one box in the registry, which the box ends when it is released.
+/// The entry of one box in the registry, which ends when the box is released.
 final class Registration: @unchecked Sendable {
   // `@unchecked Sendable` is right because everything is constant except the weak reference, which the runtime clears
   // and which may be read meanwhile.
@@ -25,7 +25,7 @@ final class Registration: @unchecked Sendable {
     self.registry = registry
   }
 
-  /// Removes the entry. Called when the box is gone.
+  /// Removes the entry. Called when the box is released.
   func end() {
     registry.forget(self)
   }

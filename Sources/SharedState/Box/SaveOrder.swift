@@ -22,7 +22,7 @@ struct SaveOrder {
     return begun
   }
 
-  /// Called when the drainer has handed the value over. Returns whether it has to go on.
+  /// Called when the drainer has handed the value over. Returns whether it has to continue.
   mutating func finishRound() -> Bool {
     isDraining = isRequested
     return isDraining
@@ -51,6 +51,6 @@ struct SaveRequests {
     if waiters.isEmpty { .didSet } else { replacesUnreadable ? .replacingUnreadable : .userInitiated }
   }
 
-  /// Whether the save is no longer needed: it is for no mutation, and no call waits for it.
+  /// Whether the save is no longer needed: no mutation and no waiting call needs it.
   var areWithdrawn: Bool { !areOfMutation && !waiters.contains(where: \.isWaiting) }
 }

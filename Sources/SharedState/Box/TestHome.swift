@@ -4,8 +4,8 @@ import Synchronization
 
 /// The test that a box was made in, and how another test gets one of its own for the same key.
 ///
-/// A share in a global variable is made once, by the test that is first to use it, and finds the storage of that test.
-/// Every other test that uses it would share values with the first one. Outside of tests there are no homes.
+/// A share in a global variable is made once, by the first test that uses it, and finds the storage of that test. Every
+/// other test that uses it would share values with the first one. Outside of tests there are no homes.
 struct TestHome: Sendable {
   private let test: DependencyCache.Generation
   private let makeBox: @Sendable () -> Box
@@ -46,7 +46,7 @@ extension Place {
   /// The same part of the value of another box of the same type; `nil` when the path to the part is unknown.
   func moved(to box: Box) -> Place? {
     guard let pointer else { return accessor?.moved(to: box).map { Place(box: box, accessor: $0) } }
-    // The memory is laid out as that which `pointer` points into, so the part is at the same offset.
+    // The memory has the layout of the one that `pointer` points into, so the part is at the same offset.
     let offset = UnsafeMutableRawPointer(pointer) - self.box.memory
     let part = (box.memory + offset).assumingMemoryBound(to: Value.self)
     return Place(box: box, pointer: part, path: path)
@@ -96,11 +96,11 @@ private final class OwnBoxes: TestDependencyKey, Sendable {
   }
 }
 
-/// A key that finds its storage in the dependencies, unless it was given one.
+/// A key that finds its storage in the dependencies, unless one was passed to it.
 package protocol StorageFindingKey: SharedReaderKey {
-  /// Whether it was given no storage.
+  /// Whether no storage was passed to it.
   var findsStorage: Bool { get }
-  /// Makes the same key. Where this one was given no storage, the new one finds that of the test that makes it. The
+  /// Makes the same key. If no storage was passed to this key, the new one finds that of the test that makes it. The
   /// closure does not hold a storage that holds its boxes.
   var maker: @Sendable () -> Self { get }
 }

@@ -49,13 +49,13 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
   /// The value and the numbers of the changes that made it.
   package typealias Snapshot = (value: Value, versions: Versions)
 
-  /// The present value, unless one of the program's closures has the lock.
+  /// The present value, unless a user closure holds the lock.
   ///
   /// - Parameters:
-  ///   - isWatching: Whether to tell the persistence of the next mutation.
+  ///   - isWatching: Whether to notify the persistence of the next mutation.
   ///   - whenUnlocked: Takes the snapshot later, without a lock, on the thread that has ended the closure. If two wait,
   ///     only the second one is called.
-  /// - Returns: `nil` when a closure has the lock; `whenUnlocked` is called then, maybe before this method returns.
+  /// - Returns: `nil` when a closure holds the lock; `whenUnlocked` is called then, maybe before this method returns.
   package func snapshot(
     isWatching: Bool = true,
     whenUnlocked: @escaping (Snapshot) -> Void
@@ -84,7 +84,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
   /// Replaces the value as `withLock` does.
   ///
   /// - Parameter note: Takes the number of this mutation. It is called with the lock held, so it takes no lock and runs
-  ///   no foreign code.
+  ///   no user code.
   func mutate(to value: Value, note: (UInt64) -> Void = { _ in }) {
     var value = value
     let trackers = ChangeTracking.isActive ? trackersOfNextChange() : []
@@ -94,11 +94,11 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     swap(&pointer.pointee, &value)
     note(stamp &+ 1)
     finishMutation()
-    // The old value is released here, after the lock, because its deinitialiser is foreign code.
+    // The old value is released here, after the lock, because its deinitialiser is user code.
     withExtendedLifetime(value) {}
   }
 
-  /// Compares a value with the present one, without the lock, because `==` is foreign code.
+  /// Compares a value with the present one, without the lock, because `==` is user code.
   ///
   /// - Returns: Whether they are equal, `false` also when the type has no `==`, and the versions of the value that it
   ///   was compared with; `nil` when a closure has the lock.
@@ -114,17 +114,17 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
 
   // MARK: Remote changes
 
-  /// Replaces the value by one that came from elsewhere. If one of the program's closures has the lock, the thread that
-  /// ends the closure does so right after it. Of several values that wait, the newest counts.
+  /// Replaces the value by one that came from elsewhere. If a user closure holds the lock, the thread that ends the
+  /// closure does so right after it. Of several values that wait, the newest counts.
   ///
   /// - Parameters:
   ///   - number: The higher it is, the newer the value.
   ///   - isInitial: Whether the value was stored all along, and the first load has found it. That is no change to be
   ///     tracked.
   ///   - decide: Decides by the changes up to now. It is called with the lock held, so it takes no lock and runs no
-  ///     foreign code.
+  ///     user code.
   ///   - whenUnlocked: Takes the outcome later, without a lock, on the thread that has ended the closure.
-  /// - Returns: `nil` when a closure has the lock; `whenUnlocked` is called then, maybe before this method returns.
+  /// - Returns: `nil` when a closure holds the lock; `whenUnlocked` is called then, maybe before this method returns.
   package func replace(
     with value: Value,
     number: UInt64 = .max,
@@ -158,14 +158,14 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     let outcome = change.decide(versions)
     guard outcome == .done else { return outcome }
     self.change(at: nil, untrackedBy: change.trackers)?.note(with: change.trackers)
-    // The old value is released with the change, after the lock, because its deinitialiser is foreign code.
+    // The old value is released with the change, after the lock, because its deinitialiser is user code.
     swap(&pointer.pointee, &change.value)
     remoteCount.store(remoteChanges &+ 1, ordering: .relaxed)
     if attention.contains(.valueObservers) { queueSnapshot() }
     return outcome
   }
 
-  /// Tells everyone concerned: waiting tasks at once, observers on the delivery threads.
+  /// Notifies everyone concerned: waiting tasks immediately, observers on the delivery threads.
   private func announce(_ change: RemoteChange<Value>, _ outcome: Replacement) {
     guard outcome == .done else { return }
     releaseSkipped()
@@ -190,12 +190,12 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     deliverSnapshots(to: \.isOnMainThread)
   }
 
-  private func deliverSnapshots(to isTold: (ValueObserver<Value>) -> Bool) {
+  private func deliverSnapshots(to isReported: (ValueObserver<Value>) -> Bool) {
     lock.side.lock()
     let observers = observers
     lock.side.unlock()
     var isLeftToMainThread = false
-    for observer in observers where isTold(observer) {
+    for observer in observers where isReported(observer) {
       let isElsewhere = observer.isOnMainThread && !MainThread.isCurrent
       lock.side.lock()
       isLeftToMainThread = isLeftToMainThread || isElsewhere && observer.isWaitingForThread
@@ -217,14 +217,14 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
 
   /// Calls `body` with the present value before this method returns, then with every change, in order.
   ///
-  /// An observer that belongs to the main thread is told there, also of the present value. For any other observer:
-  /// changes made here are told on the thread that makes them, before its `withLock` returns, unless another thread is
-  /// telling the same observer already. That thread then goes on, for ``Box/roundsOfTelling``, and hands the rest over
-  /// to the delivery threads, which also tell of changes that come from elsewhere. An observer that is slower than the
-  /// changes has ``ValueObserver/capacity`` of them waiting, and gets the newest value after those.
+  /// An observer that belongs to the main thread is notified there, also of the present value. Any other observer is
+  /// notified of changes made here on the thread that makes them, before its `withLock` returns, unless another thread
+  /// is notifying the same observer already. That thread then continues, for ``Box/notificationRounds``, and hands the
+  /// rest over to the delivery threads, which also deliver changes that come from elsewhere. An observer that is slower
+  /// than the changes has ``ValueObserver/capacity`` of them waiting, and gets the newest value after those.
   /// - Parameters:
   ///   - onMainThread: Whether the observer belongs to the main thread.
-  ///   - version: The present value is not told if it has this version.
+  ///   - version: The present value is not delivered if it has this version.
   ///   - body: Takes a pointer to a copy of the value. Called with no lock held, one call at a time; it may read,
   ///     mutate and drop shares, and cancel the observation.
   ///   - onSwap: Called when a projection that pointed to this box no longer does.
@@ -242,7 +242,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     lock.side.lock()
     if version != self.version { observer.queue(pointer.pointee) }
     let isElsewhere = onMainThread && !MainThread.isCurrent
-    // Claimed before another thread can see the observer, so that the present value is told on this thread.
+    // Claimed before another thread can see the observer, so that the present value is delivered on this thread.
     let isDrainer = !isElsewhere && observer.beginDraining()
     observers.append(observer)
     lock.side.unlock()
@@ -268,12 +268,12 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
 
   private func drain(_ observer: ValueObserver<Value>) {
     var batch: [Value] = []
-    for _ in 0..<Self.roundsOfTelling {
+    for _ in 0..<Self.notificationRounds {
       lock.side.lock()
       let goesOn = observer.takeBatch(&batch)
       lock.side.unlock()
       guard goesOn else { return }
-      observer.tell(&batch)
+      observer.notify(&batch)
     }
     lock.side.lock()
     let hasMore = observer.endDraining()

@@ -25,8 +25,8 @@ extension Box {
 
   /// The trackers of the next change: the tracker of this task, and the attached ones.
   ///
-  /// An inner tracker takes the place of those around it. From now on the tracker of this task is attached too, so
-  /// that it sees what detached tasks do to a box that this task has touched.
+  /// An inner tracker replaces those around it. From now on the tracker of this task is attached too, so that it sees
+  /// what detached tasks do to a box that this task has touched.
   final func trackersOfNextChange() -> [SharedChangeTracker] {
     let current = ChangeTracking.currentTracker
     // Taken first and held: the last owner of a tracker releases it, which reports changes and so must not happen under

@@ -1,7 +1,7 @@
 import SharedStateDependencies
 public import Synchronization
 
-/// Knows what tracks changes at the moment.
+/// Finds what tracks changes at the moment.
 @usableFromInline
 package enum ChangeTracking {
   /// How many `track` and `assert` scopes are open in this process. While none is, no tracking code runs.
@@ -75,7 +75,7 @@ final class DependencyTracking: Sendable {
 extension DependencyValues {
   /// Tracks the changes that are made with these dependencies.
   var tracking: DependencyTracking? {
-    // Only an override tracks, and every thread of a test asks for it with each change.
+    // Only an override tracks, and every thread of a test asks for it at each change.
     get { override(of: TrackingKey.self) ?? nil }
     set { self[TrackingKey.self] = newValue }
   }

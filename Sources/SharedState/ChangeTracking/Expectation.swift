@@ -140,8 +140,8 @@ extension Projection {
 }
 
 extension Projection where Value: Equatable {
-  /// Whether the values are equal now. Inside an assertion, expected values are compared, except that of a share with
-  /// itself: it equals itself once the expected value is the present one.
+  /// Whether the values are equal now. Inside an assertion, the expected values are compared. A share compared with
+  /// itself is equal once its expected value is the present one.
   func isEqual(to other: Projection) -> Bool {
     guard ChangeTracking.isActive else { return read() == other.read() }
     let isItself = place.isSame(as: other.place)

@@ -19,8 +19,8 @@ package struct ShareSnapshot: Sendable {
     box.unlock()
   }
 
-  /// Runs a closure that compares the value with a later one, in this order. Both hold the same shares, but the former
-  /// one's are seen as they were.
+  /// Runs a closure that compares the value with a later one, in this order. Both hold the same shares, but those of
+  /// the former have their earlier values.
   package func compare<Result>(_ body: () throws -> Result) rethrows -> Result {
     var changes = SharedChanges()
     for before in values {

@@ -7,8 +7,8 @@ extension Shared {
   /// ```
   ///
   /// The change has to be tracked, by a ``SharedChangeTracker`` or the trait of the test. The value itself stays as it
-  /// is: no observer is told, and nothing is saved. The change counts as asserted then, even if the assertion fails.
-  /// For a derived share, that is the change of its part.
+  /// is: no observer is notified, and nothing is saved. The change counts as asserted then, even if the assertion
+  /// fails. For a derived share, that is the change of its part.
   ///
   /// The closure sees the expected values of other shares, too, and asserts their changes with `withLock`.
   /// - Parameter updateToExpectedResult: Turns the value before the change into the expected one.

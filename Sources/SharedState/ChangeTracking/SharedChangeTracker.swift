@@ -1,7 +1,7 @@
 public import SharedStateDependencies
 import Synchronization
 
-/// Proves in a test that shared values change as expected, and that nothing else does.
+/// Proves in a test that shared values change as expected, and that no others change.
 ///
 /// ```swift
 /// let tracker = SharedChangeTracker()
@@ -60,12 +60,12 @@ public final class SharedChangeTracker: Sendable {
     orderedChanges.contains { !$0.isUndone }
   }
 
-  /// Forgets the changes so far, so that they are no failures.
+  /// Forgets the changes so far, so that they do not fail the test.
   public func reset() {
     takeChanges()
   }
 
-  /// Ignores the changes so far. The same as ``reset()``, under the name that the text of a failure uses.
+  /// Ignores the changes so far. The same as ``reset()``, under the name that a failure's text uses.
   public func skipChanges() {
     reset()
   }
@@ -105,10 +105,11 @@ public final class SharedChangeTracker: Sendable {
 
   /// Asserts all changes so far: the closure turns each value before its first change into the expected one.
   ///
-  /// Inside the closure, `withLock` of a share changes the expected value instead of the real one: no observer is told,
-  /// and nothing is saved. Reading a share there returns the expected value, too. Values that the closure does not change
-  /// are expected to be as before. The changes count as asserted then, even if the assertion fails. A failure is reported
-  /// at the closure's statement about the value; for a value that the closure leaves out, at the line that changed it.
+  /// Inside the closure, `withLock` of a share changes the expected value instead of the real one: no observer is
+  /// notified, and nothing is saved. Reading a share there returns the expected value, too. Values that the closure
+  /// does not change are expected to be as before. The changes count as asserted then, even if the assertion fails. A
+  /// failure is reported at the closure's statement about the value; for a value that the closure leaves out, at the
+  /// line that changed it.
   /// - Parameter updateToExpectedResult: Turns the values before the changes into the expected ones.
   /// - Throws: The error of the closure.
   @discardableResult
@@ -220,7 +221,7 @@ public final class SharedChangeTracker: Sendable {
   /// Replaces a change by what remains of it; `nil` removes it.
   func replaceChange(of box: Box, by change: TrackedChange?) {
     let id = ObjectIdentifier(box)
-    // The old change holds a value, whose deinitialiser is foreign code, so it is released after the lock.
+    // The old change holds a value, whose deinitialiser is user code, so it is released after the lock.
     let before = state.withLock { state in
       let before = state.changes[id]
       state.changes[id] = change.map { (before?.number ?? state.count, $0) }

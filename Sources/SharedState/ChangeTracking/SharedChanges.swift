@@ -1,4 +1,4 @@
-/// Changes of shared values during a stretch of time, each with the values before and after it.
+/// Changes of shared values during a period, each with the values before and after it.
 package struct SharedChanges: Sendable {
   struct Entry: Sendable {
     let before: TrackedChange
@@ -64,7 +64,7 @@ extension SharedChangeTracker {
     return cut
   }
 
-  /// Takes the changes of those values that also have one of the given, later changes.
+  /// Takes the changes of those values that the given, later changes contain, too.
   package func cut(before changes: SharedChanges) -> SharedChanges {
     var cut = SharedChanges()
     for later in changes.entries {
@@ -74,7 +74,7 @@ extension SharedChangeTracker {
   }
 
   private func takeChange(of box: Box, after: TrackedChange?) -> SharedChanges.Entry? {
-    // With the lock of the box held, so that no change comes between the end of one stretch and the next one.
+    // With the lock of the box held, so that no change comes between the end of one period and the next one.
     box.lock.lock(for: box)
     let entry = change(of: box).map { SharedChanges.Entry(before: $0, after: after ?? $0.present()) }
     if entry != nil { removeChange(of: box) }

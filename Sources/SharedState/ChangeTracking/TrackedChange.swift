@@ -38,8 +38,8 @@ class TrackedChange: @unchecked Sendable {
     preconditionFailure("A subclass of TrackedChange does not implement makeExpectation. This is a bug in SharedState.")
   }
 
-  /// Tells the trackers that do not know of an earlier change. Called with the lock of the box held, so that the first
-  /// change is the first one told.
+  /// Hands the change to the trackers that have no earlier one. Called with the lock of the box held, so that the first
+  /// change is the first one noted.
   final func note(with trackers: [SharedChangeTracker]) {
     for tracker in trackers { tracker.note(self) }
   }

@@ -5,7 +5,7 @@ import Foundation
 /// They are the same in any process: elements of sets and dictionaries are in the order of their texts.
 package struct ValueLines {
   private var lines: [String] = []
-  /// The objects that are shown already. Each is shown once, because they may refer to each other in circles.
+  /// The objects that are shown already. Each is shown once, because they may refer to each other in cycles.
   private var shown: Set<ObjectIdentifier> = []
 
   private init() {}
@@ -104,7 +104,7 @@ package struct ValueLines {
   /// The parts, first those of the superclasses.
   private static func children(of mirror: Mirror) -> [Mirror.Child] {
     let inherited = mirror.superclassMirror.map(children) ?? []
-    // Members that macros add to a type are none of the program's properties.
+    // Members that macros add to a type are not properties that the user declared.
     return inherited + mirror.children.filter { $0.label?.hasPrefix("_$") != true }
   }
 

@@ -8,19 +8,19 @@
 /// The properties of the value are also properties of this type.
 @dynamicMemberLookup
 public struct Identified<ID: Hashable, Value>: Identifiable {
-  /// Tells this value from others.
+  /// Distinguishes this value from others.
   public let id: ID
 
   /// The value.
   public var value: Value
 
-  /// Gives a value an identity.
+  /// Makes a value with an identity.
   public init(_ value: Value, id: ID) {
     self.id = id
     self.value = value
   }
 
-  /// Takes the identity from a property of a value. It stays the same when the value changes.
+  /// Takes the identity from a property of a value. The identity stays the same when the value changes.
   public init(_ value: Value, id: KeyPath<Value, ID>) {
     self.init(value, id: value[keyPath: id])
   }

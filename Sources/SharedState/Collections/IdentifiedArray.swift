@@ -10,12 +10,11 @@ public import OrderedCollections
 ///
 /// It is ordered and indexed by integers like an array. An element that is added under an existing identity is ignored,
 /// unless the name of the method says that it updates: ``updateOrAppend(_:)``, ``updateOrInsert(_:at:)``,
-/// ``subscript(id:)``. A change through ``subscript(id:)`` must keep the identity: anything else traps. An element that
+/// ``subscript(id:)``. A change through ``subscript(id:)`` must keep the identity; otherwise it traps. An element that
 /// is assigned to an index may have another identity, unless another element has it.
 ///
-/// For elements without an identity, wrap them in an ``Identified``, or give a key path to the identity. If the key
-/// path contains a subscript argument that is not `Sendable`, or a property of a global actor, keep the array where it
-/// was made.
+/// Wrap elements without an identity in an ``Identified``, or pass a key path to the identity. If the key path contains
+/// a subscript argument that is not `Sendable`, or a property of a global actor, keep the array where it was made.
 public struct IdentifiedArray<ID: Hashable, Element> {
   /// The elements in their order, by their identities.
   @usableFromInline

@@ -128,7 +128,7 @@ struct AtomicWrite {
       let age = Duration.nanoseconds(present.modified &- modified)
       // A file that was just made may not be locked yet.
       guard age > Self.staleAge.unlocked else { continue }
-      // The process may run in another container, where its number means nothing here, but its lock does.
+      // The process may run in another container: its number means nothing here, but its lock does.
       switch file.lock() {
       case .taken: unlink(leftover)
       case .held: break

@@ -2,11 +2,11 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// One shared file: reads it, writes it when its throttle says so, and plays back changes of other programs.
+/// One shared file: reads it, writes it when its throttle allows, and reports changes by other programs.
 ///
-/// Shares of one file with several types of value have one document, through which they hear of each other's changes.
+/// Shares of one file with several types of value have one document, which passes on each other's changes.
 final class FileDocument: Sendable {
-  /// Takes the new content of the file; `nil` when it is gone.
+  /// Takes the new content of the file; `nil` when it was deleted.
   typealias Observer = @Sendable (Result<Data?, any Error>) -> Void
 
   private struct Observation {
@@ -15,7 +15,7 @@ final class FileDocument: Sendable {
     let onWatchError: @Sendable ((any Error)?) -> Void
   }
 
-  /// The content of the file at the last look.
+  /// The content of the file when it was last read.
   private enum Content: Equatable {
     case unknown
     case missing
@@ -32,10 +32,10 @@ final class FileDocument: Sendable {
     var watchError: (any Error)?
     /// Counts the changes that were submitted here.
     var changes: UInt64 = 0
-    /// Whether a change crossed with a playback, so that the file has to be played back once more.
+    /// Whether a change crossed with a report, so that the file has to be reported once more.
     var needsReplay = false
     var isCheckQueued = false
-    /// Whether a look at the file was put off because of a write.
+    /// Whether a check of the file was postponed because of a write.
     var isCheckPostponed = false
   }
 
@@ -91,8 +91,8 @@ final class FileDocument: Sendable {
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - author: The key. Its own observer is not told.
-  ///   - context: An explicit save is written at once. Content that cannot be read is replaced only on request.
+  ///   - author: The key. Its own observer is not notified.
+  ///   - context: An explicit save is written immediately. Content that cannot be read is replaced only on request.
   ///   - encode: Makes the content when its turn comes; `nil` deletes the file.
   func save(
     as type: ObjectIdentifier,
@@ -113,7 +113,7 @@ final class FileDocument: Sendable {
       do {
         try self.write(encode(), by: author, replacesAnything: context == .replacingUnreadable)
       } catch {
-        // The file was not looked at meanwhile.
+        // The file was not checked meanwhile.
         self.setNeedsCheck()
         throw error
       }
@@ -122,7 +122,7 @@ final class FileDocument: Sendable {
 
   private func write(_ data: Data?, by author: KeyAuthor, replacesAnything: Bool) throws {
     if !replacesAnything { try compare() }
-    // Counted here as well, so that a check that began before this write does not take it for another program's.
+    // Counted here as well, so that a check that began before this write does not mistake it for another program's.
     state.withLock { $0.changes += 1 }
     let content: FileContent?
     if let data {
@@ -156,7 +156,7 @@ final class FileDocument: Sendable {
 
   // MARK: Watching
 
-  /// Tells the observer of every change that is not a save of its own key, from any thread, one after the other.
+  /// Notifies the observer of every change that is not a save of its own key, from any thread, one after the other.
   ///
   /// - Parameter onWatchError: Takes the reason why the file is not watched; `nil` when it is again.
   func observe(
@@ -190,12 +190,12 @@ final class FileDocument: Sendable {
     } look: {
       look()
     } onError: { [weak self] error in
-      self?.tell(watchError: error)
+      self?.report(watchError: error)
     }
     state.withLock { $0.observers.watch = watch }
   }
 
-  private func tell(watchError error: (any Error)?) {
+  private func report(watchError error: (any Error)?) {
     let observations = state.withLock { state in
       state.watchError = error
       return state.observers.all
@@ -216,16 +216,16 @@ final class FileDocument: Sendable {
     }
   }
 
-  /// Tells the observers when the content of the file has changed.
+  /// Notifies the observers when the content of the file has changed.
   ///
-  /// Called on the queue only, so that observers hear of changes in order. A change that is pending here wins over
-  /// other programs' changes, because it is about to replace them. The file is checked once it is written.
+  /// Called on the queue only, so that observers see changes in order. A change that is pending here wins over other
+  /// programs' changes, because it is about to replace them. The file is checked once it is written.
   private func check() {
     let (before, changes, isForced) = state.withLock { state in
       state.isCheckPostponed = true
       return (state.content, state.changes, state.needsReplay)
     }
-    // Asked after the flag is set, so that this thread or the writing one sees the other.
+    // Checked after the flag is set, so that this thread or the writing one sees the other.
     guard writer.isIdle else { return }
     state.withLock { $0.isCheckPostponed = false }
     if !isForced, case .present(let stamp, _) = before, let now = try? files.stamp(of: path), stamp == now { return }
@@ -256,8 +256,8 @@ final class FileDocument: Sendable {
     for observation in state.withLock({ $0.observers.all }) { observation.observer(result) }
   }
 
-  /// Notes what was read. If it is news, the file is played back: without that, only the reader would hear of it, and a
-  /// save of another share would replace what that has not seen.
+  /// Notes what was read. If it is new, the observers are notified: otherwise only the reader would see it, and a save
+  /// of another share would replace it unseen.
   private func remember(_ content: Content) {
     let isNews = state.withLock { state in
       defer { state.content = content }

@@ -18,10 +18,10 @@ public struct FileStorage: Sendable {
   /// The files of this computer.
   ///
   /// A document is replaced in one step, so that no reader ever sees half of one, also after a crash. The first change
-  /// is written at once; after that there is at most one write a second. A pending change is written when the process
-  /// ends normally. Changes that other programs make to a file are played back, and not replaced unseen. A write that
-  /// has failed is tried again. A file that is mounted by itself is written in place; <doc:ValuesInFiles> says what that
-  /// costs.
+  /// is written immediately; after that there is at most one write a second. A pending change is written when the
+  /// process ends normally. Changes that other programs make to a file are shown, and not replaced unseen. A write that
+  /// has failed is tried again. A file that is mounted by itself is written in place; <doc:ValuesInFiles> describes the
+  /// consequences.
   ///
   /// A document is prepared in a hidden file beside it, whose name ends with `.shared-state`. A hidden file that a
   /// killed process has left is removed by a save that comes at least a minute later.
@@ -35,7 +35,7 @@ public struct FileStorage: Sendable {
     documents.document(at: Self.path(of: url))
   }
 
-  /// The path that tells one file from another.
+  /// The path that identifies a file.
   static func path(of url: URL) -> String {
     url.absoluteURL.standardizedFileURL.path
   }
@@ -47,7 +47,7 @@ extension FileStorage: Hashable {
     lhs.documents === rhs.documents
   }
 
-  /// Hashes which storage it is.
+  /// Hashes the identity of the storage.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(ObjectIdentifier(documents))
   }

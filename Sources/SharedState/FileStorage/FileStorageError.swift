@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Something went wrong with a file of ``SharedReaderKey/fileStorage(_:decoder:encoder:)``.
+/// An error with a file of ``SharedReaderKey/fileStorage(_:decoder:encoder:)``.
 public struct FileStorageError: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
   /// A failure that a caller can act on. Later versions may add codes.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -17,7 +17,7 @@ public struct FileStorageError: Error, Hashable, Sendable, LocalizedError, Custo
     /// replaces that, and it is lost.
     public static let wouldReplaceUnreadable = Code(description: "wouldReplaceUnreadable")
     /// A change was not saved, because another program has changed the file since it was read here. The value of the
-    /// file takes the place of the change: make the change again, if it still applies.
+    /// file replaces the change: make the change again, if it still applies.
     public static let changedElsewhere = Code(description: "changedElsewhere")
   }
 
@@ -57,7 +57,7 @@ public struct FileStorageError: Error, Hashable, Sendable, LocalizedError, Custo
       .changedElsewhere,
       path,
       "'\(path)' was changed by another program since it was read, and was not replaced. "
-        + "Its value takes the place of the change that was to be saved."
+        + "Its value replaces the change that was to be saved."
     )
   }
 

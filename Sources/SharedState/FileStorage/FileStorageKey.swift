@@ -50,10 +50,10 @@ extension SharedReaderKey {
 
 /// Keeps a value in a file; made with ``SharedReaderKey/fileStorage(_:decoder:encoder:)``.
 ///
-/// All shares of one file and one type of value are one value. Shares of one file with different types of value play
-/// each other's changes back when they can read them. An empty file counts as missing when it is loaded, unless its
-/// format has a value for it; a file that becomes empty is about to be written. A share replaces content that it cannot
-/// read only on request, by `save(replacingUnreadable: true)`.
+/// All shares of one file and one type of value are one value. Shares of one file with different types of value see
+/// each other's changes when they can read them. An empty file counts as missing when it is loaded, unless its format
+/// has a value for it; a file that becomes empty is about to be written. A share replaces content that it cannot read
+/// only on request, by `save(replacingUnreadable: true)`.
 public struct FileStorageKey<Value: Sendable>: SharedKey {
   private let document: FileDocument
   /// Takes the content of the file, and the value that supplies missing members.
@@ -77,7 +77,7 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
     FileStorageKeyID(document: ObjectIdentifier(document))
   }
 
-  /// Hands over the content of the file, after writing the pending change.
+  /// Loads the content of the file, after writing the pending change.
   public func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>) {
     document.load { result in continuation.resume(with: value(from: result)) }
   }
@@ -94,7 +94,7 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
     }
   }
 
-  /// Writes the value: the first one and an explicitly saved one at once, others when their turn comes.
+  /// Writes the value: the first one and an explicitly saved one immediately, others when their turn comes.
   public func save(_ value: Value, context: SaveContext, continuation: SaveContinuation) {
     document.save(
       as: ObjectIdentifier(Value.self),
@@ -174,7 +174,7 @@ extension FileStorageKey: RetryingKey {
   }
 }
 
-/// Tells one stored file from another.
+/// Distinguishes one stored file from another.
 public struct FileStorageKeyID: Hashable, Sendable {
   let document: ObjectIdentifier
 }

@@ -8,7 +8,7 @@ protocol FileSystem: Sendable {
   /// The content of a file; `nil` when there is none.
   func read(_ path: String) throws -> FileContent?
 
-  /// Tells the present content from an earlier one without reading it; `nil` when there is no file.
+  /// Distinguishes the present content from an earlier one without reading it; `nil` when there is no file.
   func stamp(of path: String) throws -> FileStamp?
 
   /// Replaces the content of a file in one step; makes missing directories.
@@ -38,7 +38,7 @@ struct FileContent {
   var stamp: FileStamp
 }
 
-/// Tells one content of a file from another: which file it is, how long, and when it was changed.
+/// Distinguishes one content of a file from another: the identity of the file, its length, and when it was changed.
 struct FileStamp: Hashable, Sendable {
   var device: UInt64 = 0
   var inode: UInt64 = 0

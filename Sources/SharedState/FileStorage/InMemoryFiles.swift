@@ -25,23 +25,23 @@ final class InMemoryFiles: FileSystem {
   @discardableResult
   func write(_ data: Data, to path: String) -> FileStamp {
     let name = Name(path)
-    let (stamp, told) = state.withLock { state in
+    let (stamp, notified) = state.withLock { state in
       state.changes += 1
       let stamp = FileStamp(size: Int64(data.count), changed: state.changes)
       state.contents[name] = FileContent(data: data, stamp: stamp)
       return (stamp, state.watchers.values.filter { $0.path == name })
     }
-    for watcher in told { watcher.onChange() }
+    for watcher in notified { watcher.onChange() }
     return stamp
   }
 
   func remove(_ path: String) {
     let name = Name(path)
-    let told = state.withLock { state in
+    let notified = state.withLock { state in
       state.contents[name] = nil
       return state.watchers.values.filter { $0.path == name }
     }
-    for watcher in told { watcher.onChange() }
+    for watcher in notified { watcher.onChange() }
   }
 
   func watch(

@@ -3,8 +3,8 @@ import Glibc
 import SharedStateDependencies
 import Synchronization
 
-/// Tells of changes to files, from any program. One thread serves all files of the process; it sleeps in the kernel
-/// when nothing happens.
+/// Reports changes to files, by any program. One thread serves all files of the process; it sleeps in the kernel when
+/// nothing happens.
 ///
 /// A file is watched through the directories on its path, because a watch on the file itself stays with the old file
 /// when that is replaced.
@@ -85,7 +85,8 @@ final class Inotify: Sendable {
         } else if errno == ENOENT || errno == ENOTDIR {
           isComplete = false
         } else if point.name != nil || errno == ENOSPC || errno == ENOMEM {
-          // A directory on the way may be one that we may pass, and not read: only its own fate is missed then.
+          // A directory on the way may be passable but not readable: only changes of the directory itself are missed
+          // then.
           throw FileStorageError.system("watch", watcher.path)
         }
       }
@@ -138,7 +139,7 @@ final class Inotify: Sendable {
     }
   }
 
-  /// Ends all watches, so that they begin anew.
+  /// Ends all watches, so that they begin again.
   private func end(_ descriptor: Int32, code: Int32) {
     let watchers = state.withLock { state in
       defer { (state.watchers, state.uses, state.descriptor) = ([:], [:], -1) }
@@ -152,18 +153,18 @@ final class Inotify: Sendable {
 
   private func handle(_ events: [InotifyEvent]) {
     typealias Ended = (watcher: Watcher, error: any Error)
-    let (told, ended): ([(watcher: Watcher, isCreation: Bool)], [Ended]) = state.withLock { state in
+    let (notified, ended): ([(watcher: Watcher, isCreation: Bool)], [Ended]) = state.withLock { state in
       var touched: Set<UInt64> = []
       var changed: Set<UInt64> = []
       for event in events {
-        // After an overflow it is unknown what was lost, so all watchers are told.
+        // After an overflow it is unknown what was lost, so all watchers are notified.
         let concerned = state.watchers.filter { event.isOverflow || Self.concerns(event, $0.value) }.keys
         touched.formUnion(concerned)
         if !event.isFileCreation { changed.formUnion(concerned) }
         // The kernel has dropped the watch, together with the directory.
         if event.isIgnored { forget(event.watch, &state) }
       }
-      let told = touched.compactMap { number in
+      let notified = touched.compactMap { number in
         state.watchers[number].map { ($0, !changed.contains(number)) }
       }
       var ended: [Ended] = []
@@ -175,10 +176,10 @@ final class Inotify: Sendable {
           remove(number, &state)
         }
       }
-      return (told, ended)
+      return (notified, ended)
     }
     for (watcher, error) in ended { watcher.onEnd(error) }
-    for (watcher, isCreation) in told where !(isCreation && Self.isBeingWritten(watcher.path)) {
+    for (watcher, isCreation) in notified where !(isCreation && Self.isBeingWritten(watcher.path)) {
       watcher.onChange()
     }
   }

@@ -1,9 +1,9 @@
 import Dispatch
 import Synchronization
 
-/// A watch on a file that is begun again, once in a while, when the system refuses it or ends it.
+/// A watch on a file that is begun again periodically when the system refuses it or ends it.
 ///
-/// The file is looked at before each attempt, so that changes are seen late rather than never.
+/// The file is checked before each attempt, so that changes are seen late rather than never.
 final class LastingWatch: Sendable {
   /// Begins the watch. The closure that it takes is called, on any thread, when the system ends the watch.
   typealias Begin = @Sendable (_ onEnd: @escaping @Sendable (any Error) -> Void) throws -> SharedSubscription
@@ -31,13 +31,13 @@ final class LastingWatch: Sendable {
     (self.pause, self.queue, self.begin, self.look, self.onError) = (pause, queue, begin, look, onError)
   }
 
-  /// Begins the watch, or tells why there is none.
+  /// Begins the watch, or reports why there is none.
   ///
   /// - Parameters:
   ///   - pause: The time between two attempts.
   ///   - queue: Makes the further attempts.
   ///   - begin: Begins the watch.
-  ///   - look: Looks at the file, because it may have changed.
+  ///   - look: Checks the file, because it may have changed.
   ///   - onError: Takes the error when there is no watch, and `nil` when there is one again.
   /// - Returns: Ends the watch, and the attempts.
   static func start(

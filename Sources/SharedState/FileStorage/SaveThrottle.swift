@@ -1,5 +1,5 @@
-/// Decides when a document is written: the first change at once, then at most one write in an interval; on request at
-/// once.
+/// Decides when a document is written: the first change immediately, then at most one write in an interval; on request
+/// immediately.
 ///
 /// It has no clock and no timer: the caller hands in the time, and performs the actions.
 struct SaveThrottle {
@@ -37,7 +37,7 @@ struct SaveThrottle {
     return proceed(at: now)
   }
 
-  /// Asks for the pending write at once, if there is one.
+  /// Asks for the pending write immediately, if there is one.
   mutating func hurry(at now: ContinuousClock.Instant) -> Action {
     guard isPending else { return .nothing }
     return request(at: now, isUrgent: true)

@@ -28,7 +28,7 @@ final class ThrottledWriter: Sendable {
   /// - Parameters:
   ///   - interval: The least time between two writes.
   ///   - queue: Performs the writes that no caller waits for.
-  ///   - onIdle: Called, on any thread, each time that everything is written.
+  ///   - onIdle: Called, on any thread, whenever everything is written.
   init(interval: Duration, queue: DispatchQueue, onIdle: @escaping @Sendable () -> Void) {
     self.queue = queue
     self.onIdle = onIdle
@@ -45,8 +45,7 @@ final class ThrottledWriter: Sendable {
   /// - Parameters:
   ///   - isUrgent: Whether the caller waits for it.
   ///   - continuation: Takes the outcome of writing this change, or a newer one. If no caller waits for a change, it is
-  ///     resumed at once when a newer change takes its place, so that the memory does not grow with the number of
-  ///     changes.
+  ///     resumed as soon as a newer change replaces it, so that the memory does not grow with the number of changes.
   ///   - write: Writes the change.
   func submit(isUrgent: Bool, continuation: SaveContinuation, write: @escaping Write) {
     let (action, superseded, outcome) = state.withLock { state in
@@ -61,8 +60,8 @@ final class ThrottledWriter: Sendable {
     perform(action)
   }
 
-  /// Writes the pending change now, if there is one, and calls back when nothing is left to write, which may be at
-  /// once.
+  /// Writes the pending change now, if there is one, and calls back when nothing is left to write, which may be
+  /// immediately.
   func whenIdle(_ body: @escaping @Sendable () -> Void) {
     let action = state.withLock { state -> SaveThrottle.Action? in
       guard !state.throttle.isIdle else { return nil }
@@ -92,7 +91,7 @@ final class ThrottledWriter: Sendable {
   }
 
   private func write() {
-    let (pending, told) = state.withLock { state in
+    let (pending, resumed) = state.withLock { state in
       defer { (state.pending, state.newest, state.waiting) = (nil, nil, []) }
       return (state.pending, state.waiting + (state.newest.map { [$0] } ?? []))
     }
@@ -105,7 +104,7 @@ final class ThrottledWriter: Sendable {
       if isIdle { state.whenIdle = [] }
       return (action, isIdle, whenIdle)
     }
-    for continuation in told { continuation.resume(with: outcome) }
+    for continuation in resumed { continuation.resume(with: outcome) }
     for body in whenIdle { body() }
     if isIdle {
       onIdle()
@@ -116,13 +115,13 @@ final class ThrottledWriter: Sendable {
   }
 }
 
-/// Knows the documents that are not written yet, and writes them when the process ends normally.
+/// Holds the documents that are not written yet, and writes them when the process ends normally.
 final class PendingWrites: @unchecked Sendable {
   // `@unchecked Sendable` is right because `writers` is only touched with `condition` locked.
   private let condition = NSCondition()
   private var writers: [ObjectIdentifier: ThrottledWriter] = [:]
 
-  /// How long the end of the process waits for writes before it gives up.
+  /// How long the end of the process waits for writes.
   private static let patience: TimeInterval = 10
 
   /// The instance of this process.

@@ -4,7 +4,7 @@ import Foundation
 struct WatchPoint: Hashable {
   /// The directory.
   var directory: Name
-  /// The name in it that matters; `nil` when only the fate of the directory itself does.
+  /// The name in it that matters; `nil` when only changes of the directory itself do.
   var name: Name?
 
   /// All points on the way from the root to a path: each directory may be moved away, each symbolic link may be

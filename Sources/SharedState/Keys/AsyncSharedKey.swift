@@ -34,8 +34,8 @@ public protocol AsyncSharedReaderKey<Value>: SharedReaderKey {
   /// Watches the value, and yields each change that is not the library's own, until the task is cancelled.
   ///
   /// It runs at the same time as the first load. A change may come between the two, so it should also yield the stored
-  /// value once it can hear of changes. A key that saves should leave out values that are older than the one it saved
-  /// last, which a version or a date tells: they arrive late, and would undo our own change. A key that cannot watch
+  /// value once it receives changes. A key that saves should leave out values that are older than the one it saved
+  /// last, by comparing a version or a date: they arrive late, and would undo our own change. A key that cannot watch
   /// its value leaves this function out.
   ///
   /// - Parameter subscriber: Takes values in the order in which they are yielded, from any thread. It also takes errors

@@ -8,7 +8,7 @@ extension SharedReaderKey {
   /// A name that is used with two types stands for two values, which is reported once.
   ///
   /// In a test, every test has values of its own.
-  /// - Parameter name: Tells this value from others of its type.
+  /// - Parameter name: Distinguishes this value from others of its type.
   public static func inMemory<Value>(_ name: String) -> Self where Self == InMemoryKey<Value> {
     InMemoryKey(name)
   }
@@ -39,7 +39,7 @@ public struct InMemoryKey<Value: Sendable>: SharedKey {
     storage.box(name: name, default: initialValue)
   }
 
-  /// Hands over the value that is held, if any.
+  /// Loads the value that is held, if any.
   public func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>) {
     let held: ValueBox<Value>? = storage.existingBox(name: name)
     continuation.resume(with: .success(held?.value))
@@ -76,7 +76,7 @@ extension InMemoryKey: CustomStringConvertible {
   public var description: String { ".inMemory(\(String(reflecting: name.text)))" }
 }
 
-/// Tells one value in memory from another.
+/// Distinguishes one value in memory from another.
 public struct InMemoryKeyID: Hashable, Sendable {
   let name: Name
   let storage: ObjectIdentifier
@@ -98,8 +98,8 @@ public final class InMemoryStorage: Sendable {
 
     /// Holds a new box.
     ///
-    /// - Returns: The type of another value of the same name, the first time. The types are searched for it, because
-    ///   then a name needs no memory for this.
+    /// - Returns: The type of another value of the same name, the first time. It is found by searching the types, so
+    ///   that a name needs no memory for this.
     mutating func insert(_ box: Box, as valueType: Any.Type, _ name: Name) -> String? {
       let type = ObjectIdentifier(valueType)
       if boxes[type] == nil { typeNames[type] = "\(valueType)" }
@@ -130,7 +130,7 @@ public final class InMemoryStorage: Sendable {
     let type = ObjectIdentifier(Value.self)
     let (existing, count) = state.withLock { ($0.box(type, name), $0.count) }
     if let existing { return Self.unwrap(existing) }
-    // The default is foreign code, so it runs without the lock; the thread that is first to have a value wins.
+    // The default is user code, so it runs without the lock; the first thread that has a value wins.
     let made = ValueBox(inMemory: initialValue())
     let (kept, otherType) = state.withLock { state -> (Box, String?) in
       // Looked up again only if a box was added meanwhile.
@@ -141,7 +141,7 @@ public final class InMemoryStorage: Sendable {
       reportIssue(
         """
         The name '\(name)' is used in memory with two types of value, '\(otherType)' and '\(Value.self)'. These are two \
-        values, and neither hears of the other. Use one type, or two names.
+        values, and neither follows the other. Use one type, or two names.
         """
       )
     }
@@ -160,7 +160,7 @@ extension InMemoryStorage: Hashable {
     lhs === rhs
   }
 
-  /// Hashes which storage it is.
+  /// Hashes the identity of the storage.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(ObjectIdentifier(self))
   }

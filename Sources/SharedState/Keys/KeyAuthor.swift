@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Identifies a key as the author of the changes that it saves, because it is not told of those.
+/// Identifies a key as the author of the changes that it saves, because it is not notified of those.
 ///
-/// The type of the value does not: two types of keys may keep values of one type in the same place.
+/// The type of the value is not enough: two types of keys may keep values of one type in the same place.
 struct KeyAuthor: Hashable, Sendable {
   private static let made = Atomic<UInt64>(0)
 

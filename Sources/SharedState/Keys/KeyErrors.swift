@@ -12,7 +12,7 @@ public struct NothingStoredError: Error, Hashable, Sendable, LocalizedError, Cus
   public var errorDescription: String? { description }
 }
 
-/// A key has not done in time what it was asked to do. It goes on with it.
+/// A key has not finished in time. It continues nevertheless.
 public struct TimedOutError: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
   /// Makes the error; useful to keys.
   public init() {}

@@ -40,22 +40,22 @@ public struct LoadContinuation<Value: Sendable>: Sendable {
     oneShot = OneShot("A LoadContinuation", report: report, callback: callback)
   }
 
-  /// Hands over a value.
+  /// Resumes with a value.
   public func resume(returning value: Value) {
     resume(with: .success(value))
   }
 
-  /// Tells that nothing is stored, so that the value is the default.
+  /// Reports that nothing is stored, so that the value is the default.
   public func resumeReturningInitialValue() {
     resume(with: .success(nil))
   }
 
-  /// Tells that loading failed. The present value stays.
+  /// Reports that loading failed. The present value stays.
   public func resume(throwing error: any Error) {
     resume(with: .failure(error))
   }
 
-  /// Hands over a result; `nil` means that nothing is stored.
+  /// Resumes with a result; `nil` means that nothing is stored.
   public func resume(with result: Result<Value?, any Error>) {
     oneShot.resume(with: result)
   }

@@ -34,7 +34,7 @@ final class OneShot<Outcome: Sendable>: Sendable {
   }
 }
 
-/// A key dropped a continuation without resuming it.
+/// A key released a continuation without resuming it.
 ///
 /// The callback of the continuation takes this error. A share keeps its value, because the mistake was reported
 /// already.

@@ -35,17 +35,17 @@ public struct SaveContinuation: Sendable {
     oneShot = OneShot("A SaveContinuation", report: report, callback: callback)
   }
 
-  /// Tells that the value is kept.
+  /// Reports that the value is kept.
   public func resume() {
     resume(with: .success(()))
   }
 
-  /// Tells that saving failed. The value stays as it is, unsaved.
+  /// Reports that saving failed. The value stays as it is, unsaved.
   public func resume(throwing error: any Error) {
     resume(with: .failure(error))
   }
 
-  /// Tells the outcome.
+  /// Reports the outcome.
   public func resume(with result: Result<Void, any Error>) {
     oneShot.resume(with: result)
   }

@@ -12,14 +12,14 @@ public protocol SharedReaderKey<Value>: Sendable {
   /// The type of the identifier.
   associatedtype ID: Hashable = Self
 
-  /// Tells this piece of state from others. Two keys of one type with equal identifiers share one value; keys of two
-  /// types never do, not even a key and another one that is built on it.
+  /// Distinguishes this piece of state from others. Two keys of one type with equal identifiers share one value; keys
+  /// of two types never do, not even a key and another one that wraps it.
   var id: ID { get }
 
   /// Loads the value, and hands it to the continuation, now or later, from any thread.
   ///
-  /// Several threads that are first to use the key at the same moment may each call it, so that none has to wait for the
-  /// load of another.
+  /// Several threads that are first to use the key at the same moment may each call it, so that none has to wait for
+  /// the load of another.
   ///
   /// - Parameters:
   ///   - context: The occasion: the first use of the key, with its default, or an explicit `load()`.
@@ -31,7 +31,7 @@ public protocol SharedReaderKey<Value>: Sendable {
   /// - Parameters:
   ///   - context: The key's default.
   ///   - subscriber: Takes values in the order in which they are yielded, from any thread.
-  /// - Returns: The subscription, which is cancelled when the last share is gone.
+  /// - Returns: The subscription, which is cancelled when the last share is released.
   func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription
 
   /// Finds the key's box without the methods above. Only keys of this library can make one.
@@ -52,7 +52,7 @@ extension SharedReaderKey where ID == Self {
 
 /// A strategy that loads a shared value from somewhere, watches it for changes, and saves it.
 public protocol SharedKey<Value>: SharedReaderKey {
-  /// Saves the value, and tells the continuation the outcome, now or later, from any thread.
+  /// Saves the value, and resumes the continuation with the outcome, now or later, from any thread.
   ///
   /// Calls for one box come one after the other, in the order of the mutations. When several mutations were made
   /// during one call, the next call is for the newest value only.
@@ -63,7 +63,7 @@ public protocol SharedKey<Value>: SharedReaderKey {
   ///   - continuation: Resume it exactly once.
   func save(_ value: Value, context: SaveContext, continuation: SaveContinuation)
 
-  /// Deletes what is stored, and tells the continuation the outcome, now or later, from any thread.
+  /// Deletes what is stored, and resumes the continuation with the outcome, now or later, from any thread.
   ///
   /// Called in the same order as the saves. A key that does not implement it saves the default.
   ///
@@ -80,11 +80,11 @@ extension SharedKey {
   }
 }
 
-/// A key that can read the stored value at once, so that a share shows it from the beginning.
+/// A key that can read the stored value immediately, so that a share shows it from the beginning.
 package protocol SynchronousKey<Value>: SharedReaderKey {
   /// The value that is stored now; `nil` when nothing is stored.
   func storedValue() throws -> Value?
 
-  /// The same key, with a default that supplies the members which a stored document lacks.
+  /// The same key, with a default that supplies the members that a stored document lacks.
   func completed(by defaultValue: Value) -> Self
 }

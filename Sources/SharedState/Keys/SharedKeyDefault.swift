@@ -19,7 +19,7 @@ public struct SharedKeyDefault<Base: SharedReaderKey>: SharedReaderKey {
   /// The default, evaluated at each access.
   public var initialValue: Base.Value { evaluate() }
 
-  /// Gives a key a default, which is evaluated each time that it is needed, and only then.
+  /// Adds a default to a key; it is evaluated each time that it is needed, and only then.
   public static subscript(_ key: Base, default value: @autoclosure @escaping @Sendable () -> Base.Value) -> Self {
     Self(base: key, evaluate: value)
   }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Takes the changes that a key hears of. It may be used from any thread, any number of times.
+/// Takes the changes that a key receives. It may be used from any thread, any number of times.
 public struct SharedSubscriber<Value: Sendable>: Sendable {
   private let callback: @Sendable (Result<Value?, any Error>) -> Void
   private let onLoading: @Sendable (Bool) -> Void
@@ -9,7 +9,7 @@ public struct SharedSubscriber<Value: Sendable>: Sendable {
   /// Makes a subscriber; useful to test a key, or to build one key on another.
   ///
   /// - Parameters:
-  ///   - callback: Takes each change; `nil` when the stored value is gone.
+  ///   - callback: Takes each change; `nil` when the stored value was deleted.
   ///   - onLoading: Takes whether the key is loading.
   public init(
     callback: @escaping @Sendable (Result<Value?, any Error>) -> Void,
@@ -31,39 +31,39 @@ public struct SharedSubscriber<Value: Sendable>: Sendable {
     self.onWatchError = onWatchError
   }
 
-  /// Hands over a new value.
+  /// Reports a new value.
   public func yield(_ value: Value) {
     yield(with: .success(value))
   }
 
-  /// Tells that the stored value is gone, so that the value is the default.
+  /// Reports that the stored value was deleted, so that the value is the default.
   public func yieldReturningInitialValue() {
     yield(with: .success(nil))
   }
 
-  /// Tells that watching failed, or that a change could not be read. The present value stays.
+  /// Reports that watching failed, or that a change could not be read. The present value stays.
   public func yield(throwing error: any Error) {
     yield(with: .failure(error))
   }
 
-  /// Tells why changes are not heard of; `nil` when they are again. Unlike the error of a change, it stays while values
-  /// are loaded and saved.
+  /// Reports why changes are not received; `nil` when they are again. Unlike the error of a change, it stays while
+  /// values are loaded and saved.
   func yield(watchError error: (any Error)?) {
     onWatchError(error)
   }
 
-  /// Hands over a result; `nil` means that the stored value is gone.
+  /// Reports a result; `nil` means that the stored value was deleted.
   public func yield(with result: Result<Value?, any Error>) {
     callback(result)
   }
 
-  /// Tells whether the key is loading.
+  /// Reports whether the key is loading.
   public func yieldLoading(_ isLoading: Bool = true) {
     onLoading(isLoading)
   }
 }
 
-/// Keeps a key watching; ends when it is cancelled or released.
+/// Keeps a key watching until it is cancelled or released.
 public struct SharedSubscription: Sendable {
   private let storage: Storage
 

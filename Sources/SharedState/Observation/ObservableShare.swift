@@ -5,10 +5,10 @@ package protocol ObservableShare {
   /// The same for all copies of a share.
   var shareIdentity: ObjectIdentifier { get }
 
-  /// Tells of each change from now on, until the result is released.
+  /// Reports each change from now on, until the result is released.
   ///
-  /// - Parameter tell: Called with no lock held, on the thread that makes the change or on a delivery thread.
-  func observeChanges(_ tell: @escaping @Sendable () -> Void) -> any Sendable
+  /// - Parameter notify: Called with no lock held, on the thread that makes the change or on a delivery thread.
+  func observeChanges(_ notify: @escaping @Sendable () -> Void) -> any Sendable
 
   /// Lets a tracker see changes of the value, wherever they are made.
   func attach(_ tracker: SharedChangeTracker)
@@ -20,8 +20,8 @@ package protocol ObservableShare {
 extension Shared: ObservableShare {
   package var shareIdentity: ObjectIdentifier { ObjectIdentifier(projection) }
 
-  package func observeChanges(_ tell: @escaping @Sendable () -> Void) -> any Sendable {
-    projection.observeChanges(tell)
+  package func observeChanges(_ notify: @escaping @Sendable () -> Void) -> any Sendable {
+    projection.observeChanges(notify)
   }
 
   package func attach(_ tracker: SharedChangeTracker) {
@@ -36,8 +36,8 @@ extension Shared: ObservableShare {
 extension SharedReader: ObservableShare {
   package var shareIdentity: ObjectIdentifier { ObjectIdentifier(projection) }
 
-  package func observeChanges(_ tell: @escaping @Sendable () -> Void) -> any Sendable {
-    projection.observeChanges(tell)
+  package func observeChanges(_ notify: @escaping @Sendable () -> Void) -> any Sendable {
+    projection.observeChanges(notify)
   }
 
   package func attach(_ tracker: SharedChangeTracker) {
@@ -59,11 +59,11 @@ extension Box {
 }
 
 extension Projection {
-  fileprivate func observeChanges(_ tell: @escaping @Sendable () -> Void) -> any Sendable {
+  fileprivate func observeChanges(_ notify: @escaping @Sendable () -> Void) -> any Sendable {
     let isStarted = IsStarted()
     let observation = ProjectionObservation(self) { _ in
-      // The present value is told first, and is no change.
-      if isStarted.value.load(ordering: .relaxed) { tell() }
+      // The present value is delivered first, and is no change.
+      if isStarted.value.load(ordering: .relaxed) { notify() }
     }
     observation.start()
     isStarted.value.store(true, ordering: .relaxed)

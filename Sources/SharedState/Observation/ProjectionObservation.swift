@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells of the present value of a share and of every change, also when the share is pointed elsewhere.
+/// Delivers the present value of a share and every change, also when the share is pointed elsewhere.
 package final class ProjectionObservation<Value>: @unchecked Sendable {
   // `@unchecked Sendable` is right because the state is guarded, and `body` leaves the isolation of the share only when
   // its value is `Sendable`.
@@ -10,7 +10,7 @@ package final class ProjectionObservation<Value>: @unchecked Sendable {
     /// Counts the places that were followed.
     var turn = 0
     var isCancelled = false
-    /// Whether it was started on the main thread, and so tells there.
+    /// Whether it was started on the main thread, and so delivers there.
     var isOnMainThread = false
   }
 
@@ -23,15 +23,15 @@ package final class ProjectionObservation<Value>: @unchecked Sendable {
     self.body = body
   }
 
-  /// Tells of the present value before this method returns, and of each change from then on.
+  /// Delivers the present value before this method returns, and each change from then on.
   ///
-  /// An observation that is started on the main thread tells there.
+  /// An observation that is started on the main thread delivers there.
   package func start() {
     state.withLock { $0.isOnMainThread = MainThread.isCurrent }
     follow(after: nil)
   }
 
-  /// - Parameter swaps: How often the projection had been swapped at the last look.
+  /// - Parameter swaps: The number of swaps of the projection at the last look.
   private func follow(after swaps: UInt64?) {
     let turnAndThread: (Int, Bool)? = state.withLock { state in
       guard !state.isCancelled else { return nil }
@@ -79,7 +79,7 @@ package final class ProjectionObservation<Value>: @unchecked Sendable {
 }
 
 extension Shared {
-  /// Makes an observation that tells of the present value and of every change, once it is started.
+  /// Makes an observation that delivers the present value and every change, once it is started.
   ///
   /// - Parameter body: Takes the value. Called with no lock held: on the main thread when it is started there,
   ///   otherwise on the thread that makes the change or on a delivery thread. Two calls overlap only when the share is
@@ -90,7 +90,7 @@ extension Shared {
 }
 
 extension SharedReader {
-  /// Makes an observation that tells of the present value and of every change, once it is started; as for a share.
+  /// Makes an observation that delivers the present value and every change, once it is started; as for a share.
   package func observation(_ body: @escaping (Value) -> Void) -> ProjectionObservation<Value> {
     ProjectionObservation(projection, body: body)
   }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An observer that is told of every change of a box, with the changes that it has not been told of yet.
+/// An observer that is notified of every change of a box, with the changes that are not delivered yet.
 final class ValueObserver<Value>: @unchecked Sendable {
   // `@unchecked Sendable` and the unchecked exclusivity are right because the mutable properties are only touched with
   // the side lock of the box held. The closures are called by one thread at a time; when the value is not
@@ -13,7 +13,7 @@ final class ValueObserver<Value>: @unchecked Sendable {
   @exclusivity(unchecked)
   private var hasSkipped = false
 
-  /// The skipped values, until they are released without a lock, because their deinitialisers are foreign code.
+  /// The skipped values, until they are released without a lock, because their deinitialisers are user code.
   @exclusivity(unchecked)
   private var skipped: [Value] = []
 
@@ -23,13 +23,13 @@ final class ValueObserver<Value>: @unchecked Sendable {
   private let isCancelled = Atomic(false)
   private let body: (Value) -> Void
 
-  /// Whether it is told on the main thread, and nowhere else.
+  /// Whether it is notified on the main thread, and nowhere else.
   let isOnMainThread: Bool
 
   /// Called when a projection no longer points to the box.
   let onSwap: () -> Void
 
-  /// How many changes may wait to be told. When there are more, those in between are skipped; the newest never is.
+  /// How many changes may wait for delivery. When there are more, those in between are skipped; the newest never is.
   static var capacity: Int { 256 }
 
   init(onMainThread: Bool, onSwap: @escaping () -> Void, body: @escaping (Value) -> Void) {
@@ -54,14 +54,14 @@ final class ValueObserver<Value>: @unchecked Sendable {
     return skipped
   }
 
-  /// Whether the caller has to tell the waiting values. If not, another thread does, or none wait.
+  /// Whether the caller has to deliver the waiting values. If not, another thread does, or none wait.
   func beginDraining() -> Bool {
     guard !isDraining, !waiting.isEmpty else { return false }
     isDraining = true
     return true
   }
 
-  /// Whether values wait that no thread is telling.
+  /// Whether values wait that no thread is delivering.
   var isWaitingForThread: Bool { !isDraining && !waiting.isEmpty }
 
   /// Moves the waiting values into an empty batch. Returns `false` when there are none, and the draining has ended.
@@ -81,19 +81,19 @@ final class ValueObserver<Value>: @unchecked Sendable {
 
   // MARK: Without the lock
 
-  /// Tells the values of the batch, and empties it.
-  func tell(_ batch: inout [Value]) {
+  /// Delivers the values of the batch, and empties it.
+  func notify(_ batch: inout [Value]) {
     for value in batch where !isCancelled.load(ordering: .relaxed) { body(value) }
     batch.removeAll(keepingCapacity: true)
   }
 
-  /// Ends the telling. A value that is being told at this moment still arrives.
+  /// Ends the delivery. A value that is being delivered at this moment still arrives.
   func cancel() {
     isCancelled.store(true, ordering: .relaxed)
   }
 }
 
-/// Keeps an observation going until it is cancelled or released.
+/// Keeps an observation until it is cancelled or released.
 package final class ValueObservation: Sendable {
   private let subscription: SharedSubscription
 
@@ -101,7 +101,8 @@ package final class ValueObservation: Sendable {
     subscription = SharedSubscription(cancel)
   }
 
-  /// Ends the observation. A value that is being told on another thread at this moment still arrives; no other does.
+  /// Ends the observation. A value that is being delivered on another thread at this moment still arrives; no other
+  /// does.
   package func cancel() {
     subscription.cancel()
   }

@@ -17,7 +17,7 @@ package class Accessor<Value>: @unchecked Sendable {
   }
 
   /// The value, and the version of the box that it belongs to. Called without the box's lock, because computing it is
-  /// foreign code.
+  /// user code.
   func snapshot() -> (value: Value, version: UInt64) {
     preconditionFailure("A subclass of Accessor does not implement snapshot(). This is a bug in SharedState.")
   }
@@ -179,7 +179,7 @@ final class FailablePartAccessor<Part: FailablePart>: Accessor<Part.Value>, @unc
   override func modify(in memory: UnsafeMutableRawPointer, _ body: (inout Part.Value) -> Bool) -> Bool {
     whole.modify(in: memory) { whole in
       guard var value = part.value(in: whole) else {
-        // The caller expects a result, so the closure runs, on a copy that is thrown away.
+        // The caller expects a result, so the closure runs, on a copy that is discarded.
         var value = lastValue
         _ = body(&value)
         return false
@@ -203,13 +203,13 @@ final class FailablePartAccessor<Part: FailablePart>: Accessor<Part.Value>, @unc
     return last.value
   }
 
-  /// Threads may arrive in another order than they read in: an older value never replaces a newer one.
+  /// Threads may arrive in another order than the one they read in: an older value never replaces a newer one.
   private func remember(_ value: Part.Value, version: UInt64) {
     var replaced = (value: value, version: version)
     lock.lock()
     if version >= last.version { swap(&last, &replaced) }
     lock.unlock()
-    // The old value is released after the lock, because its deinitialiser is foreign code.
+    // The old value is released after the lock, because its deinitialiser is user code.
     withExtendedLifetime(replaced) {}
   }
 }

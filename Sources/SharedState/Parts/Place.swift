@@ -43,7 +43,7 @@ package struct Place<Value> {
     return pointer.pointee
   }
 
-  /// Runs the closure on the value, counts the mutation and tells everyone concerned.
+  /// Runs the closure on the value, counts the mutation and notifies everyone concerned.
   ///
   /// A closure that cannot throw mutates in place. One that can works on a copy, so that an error leaves the value as
   /// it was. Call ``modifyOutOfLine(at:_:)`` instead while ``ChangeTracking`` is active.
@@ -66,7 +66,7 @@ package struct Place<Value> {
   ) throws(Failure) -> Result {
     box.beginMutation()
     var copy = pointer.pointee
-    // The replaced or discarded value is released after the lock, because its deinitialiser is foreign code.
+    // The replaced or discarded value is released after the lock, because its deinitialiser is user code.
     defer { withExtendedLifetime(copy) {} }
     let result: Result
     do {
@@ -157,7 +157,7 @@ package struct Place<Value> {
 
   private func unwrap<Outcome>(_ outcome: Outcome?) -> Outcome {
     guard let outcome else {
-      preconditionFailure("An accessor did not run the closure that it was given. This is a bug in SharedState.")
+      preconditionFailure("An accessor did not run its closure. This is a bug in SharedState.")
     }
     return outcome
   }
@@ -182,28 +182,29 @@ extension Place {
   /// The place of a part of this value.
   func appending<Member>(_ keyPath: KeyPath<Value, Member>) -> Place<Member> {
     if let pointer, let offset = MemoryLayout<Value>.offset(of: keyPath) {
-      // `offset(of:)` answers only for stored properties, whose memory is a `Member` for as long as the whole lives.
+      // `offset(of:)` returns an offset only for stored properties, whose memory is a `Member` for as long as the whole
+      // lives.
       let member = (UnsafeMutableRawPointer(pointer) + offset).assumingMemoryBound(to: Member.self)
       return Place<Member>(box: box, pointer: member, path: PartPath(whole: path, keyPath: keyPath))
     }
     return Place<Member>(box: box, accessor: KeyPathAccessor(whole: self, keyPath: keyPath))
   }
 
-  /// Runs the closure on the value with the lock held. The closure says whether it changed anything.
+  /// Runs the closure on the value with the lock held. The closure returns whether it changed anything.
   ///
   /// - Returns: Whether something was written.
   func modifyLocked(_ body: (inout Value) -> Bool) -> Bool {
     modify(in: box.memory, body)
   }
 
-  /// Runs the closure on this part of a whole value in this memory: the box's own, with the lock held, or a copy
-  /// that belongs to the caller. The closure says whether it changed anything.
+  /// Runs the closure on this part of a whole value in this memory: the box's own, with the lock held, or a copy that
+  /// belongs to the caller. The closure returns whether it changed anything.
   ///
   /// - Returns: Whether something was written.
   @inlinable
   func modify(in memory: UnsafeMutableRawPointer, _ body: (inout Value) -> Bool) -> Bool {
     guard let pointer else { return modifyThroughAccessor(in: memory, body) }
-    // The memory is laid out as that which `pointer` points into, so the part is at the same offset.
+    // The memory has the layout of the one that `pointer` points into, so the part is at the same offset.
     let offset = UnsafeMutableRawPointer(pointer) - box.memory
     return body(&(memory + offset).assumingMemoryBound(to: Value.self).pointee)
   }
@@ -225,8 +226,8 @@ extension Place {
   /// Calls `body` with the present value before this method returns, then with every change of the whole, in order.
   ///
   /// - Parameters:
-  ///   - onMainThread: Whether the observer belongs to the main thread, and is told there.
-  ///   - version: The present value is not told if the box has this version.
+  ///   - onMainThread: Whether the observer belongs to the main thread, and is notified there.
+  ///   - version: The present value is not delivered if the box has this version.
   ///   - body: Takes the value. Called with no lock held, one call at a time; it may read, mutate and drop shares.
   ///   - onSwap: Called when a projection that pointed here is pointed elsewhere.
   /// - Returns: Ends the observation when it is released. It keeps the value alive.
@@ -255,7 +256,7 @@ extension Place: CustomStringConvertible {
   /// The path from the value of the box to this part, as Swift code that derives it; empty for the whole value.
   var partText: String { accessor?.text ?? path?.text ?? "" }
 
-  /// Tells this part from others while a share of it lives.
+  /// Distinguishes this part from others while a share of it lives.
   var identity: ObjectIdentifier {
     accessor.map { ObjectIdentifier($0) } ?? path.map { ObjectIdentifier($0) } ?? ObjectIdentifier(box)
   }

@@ -53,7 +53,7 @@ package final class Projection<Value>: @unchecked Sendable {
     /// The version of the box at which its value is the one from before the last swap, if that is known.
     let versionOfSameValue: UInt64?
 
-    /// The version of the box that an observer need not be told, if it knows the value from after `swaps` swaps.
+    /// The version of the box that an observer has seen, if it knows the value from after `swaps` swaps.
     func versionSeen(after swaps: UInt64) -> UInt64? {
       self.swaps == swaps &+ 1 ? versionOfSameValue : nil
     }
@@ -73,9 +73,9 @@ package final class Projection<Value>: @unchecked Sendable {
   @inlinable
   func read() -> Value {
     // Reading under both locks saves a retain and a release of the box, which cost more than the lock, and three times
-    // as much for a box that a registry holds weakly. Computed parts are read without the locks, because foreign code
-    // must not run under one. So does a reader that would have to wait for a closure of the program, which may itself
-    // need this projection.
+    // as much for a box that a registry holds weakly. Computed parts are read without the locks, because user code must
+    // not run under one. So does a reader that would have to wait for a user closure, which may itself need this
+    // projection.
     lock.lock()
     // `storage` holds the box until this lock is released.
     let box = Unmanaged.passUnretained(storage.box)
@@ -107,8 +107,8 @@ package final class Projection<Value>: @unchecked Sendable {
   @usableFromInline
   struct Use {
     // Not retained, because counting uses under the projection's lock costs less than a retain and a release, and much
-    // less for a box that a registry holds weakly. The projection holds the box. At a swap it gives a reference count
-    // to each use that is still going on.
+    // less for a box that a registry holds weakly. The projection holds the box. A swap adds a reference count for each
+    // use that is still under way.
     @usableFromInline
     let box: Unmanaged<Box>
     @usableFromInline
@@ -143,10 +143,10 @@ package final class Projection<Value>: @unchecked Sendable {
     if !isOfPresentPlace { use.box.release() }
   }
 
-  /// Points to another place, and tells the observers of the old one.
+  /// Points to another place, and notifies the observers of the old one.
   ///
-  /// - Parameter version: The version of the new place's box at which its value is the present one, which is not told
-  ///   again.
+  /// - Parameter version: The version of the new place's box at which its value is the present one, which is not
+  ///   delivered again.
   func swap(_ place: Place<Value>, versionOfSameValue version: UInt64? = nil) {
     lock.lock()
     let before = storage

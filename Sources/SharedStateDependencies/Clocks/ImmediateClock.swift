@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock on which every sleep ends at once: its time jumps to the deadline.
+/// A clock on which every sleep ends immediately: its time jumps to the deadline.
 ///
 /// ```swift
 /// withDependencies {
@@ -50,6 +50,6 @@ extension ImmediateClock where Duration == Swift.Duration {
 }
 
 extension Clock where Self == ImmediateClock<Swift.Duration> {
-  /// A new clock on which every sleep ends at once.
+  /// A new clock on which every sleep ends immediately.
   public static var immediate: Self { ImmediateClock() }
 }

@@ -16,13 +16,13 @@ import Synchronization
 ///
 /// While the time passes, sleeps end one after the other: in the order of their deadlines, and with equal deadlines in
 /// the order in which they began. `now` is then the deadline. Each task that wakes is running again before the time
-/// goes on, and gets many turns for its work until its next sleep on this clock. The same holds for a task that was
+/// passes on, and gets many turns for its work until its next sleep on this clock. The same holds for a task that was
 /// about to sleep when the time began to pass. The clock cannot know when such a task is done. If it computes for long,
 /// or waits for something other than this clock, let the test wait for that before it advances the clock.
 ///
-/// A sleep until the present time ends with the next `advance()`; a sleep until an earlier time ends at once. A sleep
-/// whose task is cancelled ends at once, with `CancellationError`. The clock may be used from any thread, but should be
-/// advanced by one task at a time.
+/// A sleep until the present time ends with the next `advance()`; a sleep until an earlier time ends immediately. A
+/// sleep whose task is cancelled ends immediately, with `CancellationError`. The clock may be used from any thread, but
+/// should be advanced by one task at a time.
 public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
   /// A point in the time of the clock.
   public typealias Instant = OffsetInstant<Duration>
@@ -55,7 +55,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
   ///   - deadline: The time to wait for.
   ///   - tolerance: Ignored.
   /// - Throws: `CancellationError` when the task is cancelled, or when ``run(timeout:fileID:filePath:line:column:)``
-  ///   gives up.
+  ///   ends the sleep.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
     let sleeper = Sleeper()
@@ -92,8 +92,8 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
   /// Lets the time pass until no task sleeps on the clock any more.
   ///
   /// Returns early when the task is cancelled.
-  /// - Parameter duration: How long to go on, in real time. Then an issue is reported, and the remaining sleeps end
-  ///   with `CancellationError`: a timer that never ends would keep the test for ever.
+  /// - Parameter duration: How long to run, in real time. Then an issue is reported, and the remaining sleeps end with
+  ///   `CancellationError`: a timer that never ends would keep the test running for ever.
   public nonisolated(nonsending) func run(
     timeout duration: Swift.Duration = .seconds(10),
     fileID: StaticString = #fileID,
@@ -138,7 +138,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
   /// - Returns: Whether a sleep has ended.
   private nonisolated(nonsending) func wakeNext(until deadline: Instant) async -> Bool {
     if let world = Schedules.current {
-      // The time of the other tasks of the world goes on as well.
+      // The time of the other tasks of the world passes as well.
       let next = min(schedule.withLock { $0.nextDeadline } ?? deadline, deadline)
       if let time = now.duration(to: next) as? Swift.Duration { try? await world.sleep(until: world.now + time) }
     }

@@ -1,9 +1,9 @@
 public import Foundation
 import IssueReporting
 
-/// A clock that must not be used: each use reports an issue, which fails a test, and goes on with another clock.
+/// A clock that must not be used: each use reports an issue, which fails a test, and continues with another clock.
 ///
-/// It is the dependency `continuousClock` in tests. Hand it to code that should not need a clock. It may be used from
+/// It is the dependency `continuousClock` in tests. Pass it to code that should not need a clock. It may be used from
 /// any thread.
 public struct UnimplementedClock<Base: Clock>: Clock {
   private let base: Base
@@ -12,7 +12,7 @@ public struct UnimplementedClock<Base: Clock>: Clock {
 
   /// A clock that reports its uses.
   /// - Parameters:
-  ///   - base: Tells the time after the issue.
+  ///   - base: The clock that is used after the issue.
   ///   - name: The name of the missing clock in the issue.
   public init(
     _ base: Base,
@@ -66,7 +66,7 @@ public struct UnimplementedClock<Base: Clock>: Clock {
 }
 
 extension UnimplementedClock where Base == ImmediateClock<Swift.Duration> {
-  /// A clock that reports its uses, and ends every sleep at once.
+  /// A clock that reports its uses, and ends every sleep immediately.
   /// - Parameter name: The name of the missing clock in the issue.
   public init(
     name: String = "a clock",

@@ -76,7 +76,7 @@ package final class Alarm: Sendable {
     let call = schedule.call(at: time) { [self] in ring() }
     await withCheckedContinuation { continuation in
       sleeper.withLock { $0 = continuation }
-      // Asked afterwards, because from now on a ring finds the waiting task.
+      // Checked afterwards, because from now on a ring finds the waiting task.
       if schedule.hasEnded || isDue() { ring() }
     }
     schedule.cancelCall(call)

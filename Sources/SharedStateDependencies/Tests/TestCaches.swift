@@ -2,8 +2,8 @@ import Synchronization
 
 /// The caches of the latest tests.
 ///
-/// Nothing tells when a test of Swift Testing is over, so a limited number of caches is kept: those that were used
-/// last. (The cache of a test with a dependencies trait is bound to its task, and is not in here.)
+/// Swift Testing does not report when a test is over, so a limited number of caches is kept: those that were used last.
+/// (The cache of a test with a dependencies trait is bound to its task, and is not in here.)
 final class TestCaches: Sendable {
   private struct Entry {
     let cache: DependencyCache
@@ -18,8 +18,8 @@ final class TestCaches: Sendable {
   private let capacity: Int
   private let state = Mutex(State())
 
-  /// - Parameter capacity: How many caches are kept. It has to exceed the number of tests that are under way at once,
-  ///   which is all of them when tests suspend.
+  /// - Parameter capacity: How many caches are kept. It has to exceed the number of tests that are under way at the
+  ///   same time, which is all of them when tests suspend.
   init(capacity: Int) {
     self.capacity = capacity
   }
@@ -28,7 +28,7 @@ final class TestCaches: Sendable {
 
   /// The cache of a test, a new one the first time.
   func cache(for run: TestRun) -> DependencyCache {
-    // The evicted caches are released after the lock, because deinitialisers of values are foreign code.
+    // The evicted caches are released after the lock, because deinitialisers of values are user code.
     let (cache, _) = state.withLock { state in
       state.uses += 1
       let cache = state.entries[run]?.cache ?? DependencyCache()
@@ -54,7 +54,7 @@ final class TestCaches: Sendable {
   }
 }
 
-/// A dependency that goes on by itself, with connections or threads, and has to end with its test.
+/// A dependency that runs by itself, with connections or threads, and has to end with its test.
 package protocol EndsWithTest: Sendable {
   /// Called when the test has ended, whatever its outcome.
   func testDidEnd()

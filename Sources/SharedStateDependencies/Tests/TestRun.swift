@@ -3,7 +3,7 @@ import IssueReporting
 
 /// The test that code belongs to: the test's identity, and for a parameterised test that of the case.
 struct TestRun: Hashable, @unchecked Sendable {
-  // `@unchecked Sendable` is right because both sources give identities made of strings and numbers, although
+  // `@unchecked Sendable` is right because both sources return identities made of strings and numbers, although
   // `AnyHashable` hides that they are Sendable.
   private let id: AnyHashable
 
@@ -19,7 +19,7 @@ struct TestRun: Hashable, @unchecked Sendable {
     return provider.currentTestRun.map(TestRun.init)
   }
 
-  /// The same, from IssueReporting: it cannot tell the cases of a parameterised test apart.
+  /// The same, from IssueReporting, which cannot distinguish the cases of a parameterised test.
   static var issueReportingCurrent: TestRun? {
     guard case .swiftTesting(let testing?) = TestContext.current else { return nil }
     return TestRun(testing.test.id)
@@ -31,7 +31,7 @@ struct TestRun: Hashable, @unchecked Sendable {
   static let provider = NSClassFromString("SharedStateTesting.CurrentTest") as? any TestRunProvider.Type
 }
 
-/// Tells tests apart with the help of the test frameworks, which this module does not link.
+/// Distinguishes tests with the help of the test frameworks, which this module does not link.
 ///
 /// The hook for SharedStateTesting: its class `CurrentTest` conforms, and is found by that name. Without that module,
 /// the cases of a parameterised test share their values, and so do all tests of XCTest.

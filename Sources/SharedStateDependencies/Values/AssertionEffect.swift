@@ -9,7 +9,7 @@ import IssueReporting
 /// ```
 ///
 /// In a program a false condition stops it, as the functions of the same names do. In a test it is an issue, and the
-/// test goes on.
+/// test continues.
 public struct AssertionEffect: Sendable {
   private let check: @Sendable (() -> Bool, () -> String, StaticString, StaticString, UInt, UInt) -> Void
 
@@ -33,7 +33,7 @@ public struct AssertionEffect: Sendable {
   ///
   /// - Parameters:
   ///   - condition: What has to be true.
-  ///   - message: What to say when it is false.
+  ///   - message: The text of the failure when it is false.
   public func callAsFunction(
     _ condition: @autoclosure () -> Bool,
     _ message: @autoclosure () -> String = "",

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Tells the date and time, as the dependency `date`.
+/// Returns the date and time, as the dependency `date`.
 ///
 /// ```swift
 /// @Dependency(\.date.now) var now
@@ -15,7 +15,7 @@ public struct DateGenerator: Sendable {
     self.generate = generate
   }
 
-  /// A generator that always gives the same date.
+  /// A generator that always returns the same date.
   public static func constant(_ now: Date) -> Self {
     Self { now }
   }

@@ -50,7 +50,7 @@ extension DependencyValues {
 }
 
 extension DependencyValues {
-  /// The clock that goes on while the machine sleeps.
+  /// The clock that keeps running while the machine sleeps.
   ///
   /// A test that uses it fails, unless it overrides it: with a ``TestClock``, which the test advances, or an
   /// ``ImmediateClock``.

@@ -17,7 +17,7 @@ public struct UUIDGenerator: Sendable {
     self.generate = generate
   }
 
-  /// A generator that always gives the same identifier.
+  /// A generator that always returns the same identifier.
   public static func constant(_ uuid: UUID) -> Self {
     Self { uuid }
   }

@@ -16,7 +16,7 @@ public struct WithRandomNumberGenerator: Sendable {
     self.generator = LentGenerator(generator)
   }
 
-  /// A generator that gives the same numbers for the same seed, in every process and release.
+  /// A generator that returns the same numbers for the same seed, in every process and release.
   public static func seeded(_ seed: UInt64) -> Self {
     Self(SplitMix64(seed: seed))
   }
@@ -58,7 +58,7 @@ final class LentGenerator: RandomNumberGenerator, Sendable {
   }
 
   func next() -> UInt64 {
-    // The generator is foreign code, and is called without the lock: a caller that was overtaken draws again.
+    // The generator is user code, and is called without the lock: a caller that was overtaken draws again.
     while true {
       var (generator, draws) = state.withLock { ($0.generator, $0.draws) }
       let number = generator.next()

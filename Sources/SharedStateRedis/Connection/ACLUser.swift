@@ -3,9 +3,9 @@ struct ACLUser {
   /// The patterns of the keys that the user may access, as the server writes them, such as `~shop:*`.
   let keys: String
 
-  /// Takes the reply: names and values, one behind the other; `nil` for any other reply.
+  /// Parses the reply, which alternates names and values; `nil` for any other reply.
   ///
-  /// It also contains digests of the user's passwords, which are not looked at.
+  /// It also contains digests of the user's passwords, which are ignored.
   init?(_ reply: RedisReplyView) {
     func value(of name: StaticString) -> RedisReplyView? {
       stride(from: 0, to: reply.count - 1, by: 2).first { reply[$0].isEqual(to: name) }.map { reply[$0 + 1] }

@@ -63,6 +63,6 @@ struct ScriptAttempt {
   /// How often the staged document was missing.
   var lostStagings = 0
 
-  /// Limits the attempts with a server that loses every staged document at once.
+  /// Limits the attempts with a server that loses every staged document immediately.
   static let maximumLostStagings = 3
 }

@@ -14,12 +14,12 @@ package struct Handshake {
   private let access: RedisAccess
   private let isProxied: Bool
 
-  /// Adds all commands at once, so that they need one round trip.
+  /// Adds all commands together, so that they need one round trip.
   ///
   /// - Parameters:
   ///   - credentials: `nil`: the server requires none.
-  ///   - digests: The digests of the scripts that an earlier handshake with the same server returned. A server that does
-  ///     not know a script any more says so when the script is used.
+  ///   - digests: The digests of the scripts that an earlier handshake with the same server returned. A server that no
+  ///     longer knows a script says so when the script is used.
   package init(
     configuration: RedisConfiguration,
     credentials: RedisCredentials?,
@@ -110,11 +110,11 @@ package struct Handshake {
     if reply.kind == .error { return try handle(error: reply.string, step) }
     switch step {
     case .role:
-      guard reply.count > 0 else { throw .protocolViolation(reason: "the answer to ROLE has an unknown form") }
+      guard reply.count > 0 else { throw .protocolViolation(reason: "the reply to ROLE has an unknown form") }
       guard !reply[0].isEqual(to: "sentinel") else { throw Self.isSentinel }
       if let refusal = access.refusal(of: reply) { throw refusal }
     case .clientID:
-      guard reply.kind == .integer else { throw .protocolViolation(reason: "the answer to CLIENT ID is not a number") }
+      guard reply.kind == .integer else { throw .protocolViolation(reason: "the reply to CLIENT ID is not a number") }
       if !isProxied { facts.clientID = reply.integer }
     case .information, .section:
       try take(ServerInfo(reply.string))
@@ -123,7 +123,7 @@ package struct Handshake {
     case .restoreScript:
       digests.restore = try Self.digest(reply)
     case .authenticate, .select, .name:
-      guard reply.isEqual(to: "OK") else { throw .protocolViolation(reason: "the handshake has an unknown answer") }
+      guard reply.isEqual(to: "OK") else { throw .protocolViolation(reason: "the handshake has an unknown reply") }
     }
   }
 
@@ -153,7 +153,7 @@ package struct Handshake {
 
   private static func digest(_ reply: RedisReplyView) throws(RedisSharedStateError) -> String {
     guard reply.kind == .string, reply.bytes.count == 40 else {
-      throw .protocolViolation(reason: "the answer to SCRIPT LOAD has an unknown form")
+      throw .protocolViolation(reason: "the reply to SCRIPT LOAD has an unknown form")
     }
     return reply.string
   }

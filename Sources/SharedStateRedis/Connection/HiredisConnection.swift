@@ -4,7 +4,7 @@ package final class HiredisConnection: RedisConnection {
   package let stream: RedisStream
   package let facts: ServerFacts
   private let purpose: ConnectionPurpose
-  /// The server's name for the user that this is the connection of.
+  /// The name of the connection's user on the server.
   private let user: String
   private let access: RedisAccess
   /// Whether the server does not let the user ask what it may access.
@@ -29,7 +29,7 @@ package final class HiredisConnection: RedisConnection {
   /// How many bytes had arrived when ``hasHeard`` was last set.
   private var heardBytes = 0
 
-  /// Commands of this many bytes are sent at once, so that the server works on them while the others are encoded.
+  /// Once this many bytes are encoded, they are sent, so that the server works on them while the rest is encoded.
   private static let writeBytes = 262_144
   /// This much of a reply counts as progress: a large reply may take long on a slow network, but one that arrives byte
   /// by byte may not.
@@ -167,8 +167,8 @@ package final class HiredisConnection: RedisConnection {
     }
   }
 
-  /// Tracks keys, before anything is read, so that every later write is reported. The permission was checked when tracking
-  /// was turned on.
+  /// Tracks keys, before anything is read, so that every later write is reported. The permission was checked when
+  /// tracking was turned on.
   private func watch(_ keys: [KeyNames]) {
     encoder.trackNext()
     expectations.append(.ignored)
@@ -205,7 +205,8 @@ package final class HiredisConnection: RedisConnection {
     }
   }
 
-  /// Answers a request that was refused because of a key, and says which keys the user may access if the server tells.
+  /// Answers a request that was refused because of a key, with the keys that the user may access if the server names
+  /// them.
   private func answer(_ id: UInt64, _ error: RedisSharedStateError, rights reply: RedisReplyView) {
     let patterns = ACLUser(reply)?.keys
     hidesRights = patterns == nil
@@ -337,6 +338,6 @@ package final class HiredisConnection: RedisConnection {
   }
 
   static func unknownReply(_ operation: String) -> RedisSharedStateError {
-    .protocolViolation(reason: "the answer to \(operation) has an unknown form")
+    .protocolViolation(reason: "the reply to \(operation) has an unknown form")
   }
 }

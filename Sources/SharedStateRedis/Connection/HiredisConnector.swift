@@ -10,7 +10,7 @@ package final class HiredisConnector: RedisConnector {
   private let route = Mutex<(pass: UInt64, endpoint: RedisEndpoint)?>(nil)
   private let traffic: Traffic?
 
-  /// How long an attempt to connect goes on after another server has taken over.
+  /// How long an attempt to connect continues after another server has taken over.
   private static let glance = Duration.milliseconds(100)
 
   /// Makes a connector; it connects only when asked.
@@ -32,9 +32,9 @@ package final class HiredisConnector: RedisConnector {
     waker: Waker,
     deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {
-    // The waker is not watched here, and so keeps a wake-up for the first wait on the connection: a wake-up does not say
-    // whether it is about stopping or about ordinary work, and ordinary work must not end an attempt. Its descriptor is
-    // made now, so that a lack of descriptors is noticed before the handshake, not after it.
+    // The waker is not watched here, and so keeps a wake-up for the first wait on the connection: a wake-up does not
+    // say whether it is about stopping or about ordinary work, and ordinary work must not end an attempt. Its
+    // descriptor is made now, so that a lack of descriptors is noticed before the handshake, not after it.
     _ = try waker.descriptor
     let start = Instant.now
     let credentials = try configuration.currentCredentials()
@@ -128,12 +128,12 @@ extension RedisConfiguration {
       throw error
     } catch {
       throw .unreachable(
-        reason: "the provider of the credentials has failed with an error of the type \(type(of: error))"
+        reason: "the credentials provider failed with an error of type \(type(of: error))"
       )
     }
   }
 
-  /// Makes what opens the transports of every connection.
+  /// Makes the dialer that opens the transport of every connection.
   package func makeDialer() -> any Dialer {
     let socket = SocketDialer(
       keepAlive: keepAliveInterval,

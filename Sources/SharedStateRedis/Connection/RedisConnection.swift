@@ -12,7 +12,7 @@ package protocol RedisConnection: AnyObject {
   var interest: Interest { get }
 
   /// Starts sending a batch of requests, in one write where possible. ``receive()`` sends the data that the server does
-  /// not accept at once.
+  /// not accept immediately.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``.
   func send(_ requests: [RedisRequest]) throws(RedisSharedStateError)
 
@@ -60,7 +60,7 @@ package protocol RedisConnector: Sendable {
   /// Calls back, from any thread, whenever another server has taken over from the one that was last connected to.
   func whenMoved(_ callback: @escaping @Sendable () -> Void)
 
-  /// Nothing is connected any more. Whatever the connector keeps open is closed soon.
+  /// Closes soon whatever the connector keeps open. Nothing is connected any more.
   func close()
 }
 
@@ -108,8 +108,8 @@ package struct RedisRequest: Sendable {
     /// From now on, sends invalidations to the connection with this number: of all keys with the prefix, or of every
     /// key that this connection summarizes from then on.
     case track(redirect: Int64, prefix: String?)
-    /// Reads summaries of some values, without their documents, and on request how many connections listen to them. From
-    /// then on each of these values is tracked, where tracking is requested key by key.
+    /// Reads summaries of some values, without their documents, and on request how many connections listen to them.
+    /// From then on each of these values is tracked, where tracking is requested key by key.
     case summarize([KeyNames], listeners: Bool = false)
     /// Tracks some values, where tracking is requested key by key, and counts those that exist.
     case watch([KeyNames])
@@ -158,7 +158,7 @@ package enum RedisReply: Sendable {
   case commit(CommitReply)
   case subscribed
   case unsubscribed
-  /// The server refused this one request; the connection lives on.
+  /// The server refused this one request; the connection stays open.
   case failure(RedisSharedStateError)
 }
 

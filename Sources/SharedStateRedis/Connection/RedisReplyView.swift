@@ -66,7 +66,8 @@ extension RedisSharedStateError {
   /// Only the code of the text is kept, because the rest may quote arguments.
   package init(errorReply: String, operation: String) {
     let code = Self.code(of: errorReply)
-    // Says so instead of the first reply, and hangs up. The code alone would look like the answer to that command.
+    // A full server sends this instead of its first reply, and closes the connection. The code alone would look like a
+    // reply to that command.
     let hasNoRoom = errorReply.hasPrefix("ERR max number of clients")
     switch code {
     case "ERR" where hasNoRoom:
@@ -121,7 +122,8 @@ extension RedisSharedStateError {
     errorReply.contains("The user executing the script can't") || errorReply.contains("ACL failure in script")
   }
 
-  /// … and up to 6.2, every error in a script looks like "ERR Error running script (call to f_…): @user_script:1: -CODE …".
+  /// … and up to 6.2, every error in a script looks like "ERR Error running script (call to f_…): @user_script:1: -CODE
+  /// …".
   private static func isNested(_ errorReply: String) -> Bool { errorReply.hasPrefix("ERR Error running script") }
 
   private static func code(of errorReply: String) -> String {

@@ -48,7 +48,7 @@ package final class RedisStream {
 
   /// What has to happen before ``receive(_:)`` has anything to do.
   package var interest: Interest {
-    // What is left of a full buffer is probably there already.
+    // After a full buffer, more has probably arrived already.
     expectsMore || transport.holdsInput ? .arrived : .socket(transport.descriptor, wanted)
   }
 
@@ -66,15 +66,15 @@ package final class RedisStream {
   }
 
   /// Handles the replies that have arrived, and sends the unsent commands that the transport accepts: even while
-  /// replies are read, so that neither side waits for ever for the other to read. The handler may add commands.
+  /// replies are read, so that neither side waits forever for the other to read. The handler may add commands.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``, ``RedisSharedStateError/Code/protocolViolation``.
   package func receive(_ handle: Handler) throws(RedisSharedStateError) {
-    // Reading comes first, so that the last words of a server before it closes the connection are handled.
+    // Reading comes first, so that the last reply of a server that closes the connection is handled.
     try read(handle)
     do throws(RedisSharedStateError) {
       try flush()
     } catch {
-      // They may also have arrived since, and say more than that the connection is closed.
+      // That reply may also have arrived since, and say more than the failed write does.
       try read(handle)
       throw error
     }

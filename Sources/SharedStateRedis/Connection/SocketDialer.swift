@@ -87,7 +87,8 @@ package struct SocketDialer: Dialer {
     }
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
 
-    // A non-blocking connect to a full queue fails at once and cannot be polled for. So the kernel waits, with a limit.
+    // A non-blocking connect to a full queue fails immediately and cannot be polled for, so the kernel waits, with a
+    // limit.
     let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
     let transport = SocketTransport(descriptor: try Self.descriptor(socket(AF_UNIX, type, 0)))
     let descriptor = transport.descriptor

@@ -14,8 +14,8 @@ package protocol Transport: AnyObject {
   /// Whether ``read(into:)`` has something to return, or to throw, that the descriptor does not show.
   var holdsInput: Bool { get }
 
-  /// Writes as much as the socket accepts now, and returns how many of the bytes have left; 0: none at present. The next
-  /// call begins with those that have not.
+  /// Writes as much as the socket accepts now, and returns the number of written bytes; 0: none at present. The next
+  /// call begins with the rest.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``.
   func write(_ bytes: UnsafeRawBufferPointer) throws(RedisSharedStateError) -> Int
 
@@ -32,7 +32,7 @@ package protocol Transport: AnyObject {
 
 /// Opens transports to servers.
 package protocol Dialer: Sendable {
-  /// Opens a transport that carries bytes at once.
+  /// Opens a transport that is ready to carry bytes.
   ///
   /// Blocks no longer than until the deadline, except for the look-up of a host name, which the system's resolver
   /// limits by itself.

@@ -63,7 +63,7 @@ package final class Waker: Sendable {
 
   /// Forgets the wake-ups so far. Look for their reasons only afterwards.
   package func clear() {
-    // A wake-up that is under way may still write to the descriptor. Then a wait ends once too often.
+    // A wake-up that is under way may still write to the descriptor. One wait then ends early.
     if isWoken { drain() }
   }
 
@@ -101,8 +101,8 @@ package final class Waker: Sendable {
   ///
   /// - Parameter interests: What the connections wait for; `nil`: there is no connection.
   /// - Returns: Which connections have something to receive.
-  /// - Throws: ``RedisSharedStateError/Code/unreachable``, ``RedisSharedStateError/Code/disconnected``: the system lacks
-  ///   the resources to wait.
+  /// - Throws: ``RedisSharedStateError/Code/unreachable``, ``RedisSharedStateError/Code/disconnected``: the system
+  ///   lacks the resources to wait.
   package func wait(
     for interests: PerConnection<Interest?>,
     until deadline: Instant
@@ -138,7 +138,7 @@ package final class Waker: Sendable {
     guard count > 0 else { return arrived }
     if watched.0.revents != 0 { arrived[.writer] = true }
     if watched.1.revents != 0 { arrived[.subscriber] = true }
-    // What a wake-up has written after it was forgotten.
+    // A wake-up wrote this after it was cleared.
     if watched.2.revents != 0, !isWoken {
       var count: eventfd_t = 0
       eventfd_read(watched.2.fd, &count)

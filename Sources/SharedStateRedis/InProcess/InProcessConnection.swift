@@ -52,8 +52,8 @@ package struct InProcessConnector: ScheduledConnector {
   }
 
   /// Waits only while the server is paused.
-  /// - Throws: The error with which the server was told to refuse connections;
-  ///   ``RedisSharedStateError/Code/timedOut`` when it stayed paused until the deadline.
+  /// - Throws: The error with which the server was set to refuse connections; ``RedisSharedStateError/Code/timedOut``
+  ///   when it stayed paused until the deadline.
   package func connect(
     purpose: ConnectionPurpose,
     pass: UInt64,
@@ -71,7 +71,7 @@ package struct InProcessConnector: ScheduledConnector {
 
   package func stopConnecting(_ waker: Waker) { server.perform { $0.stopConnecting(waker) } }
 
-  /// Connects at once. Returns `nil` while the server is paused; the waker is then woken on resume.
+  /// Connects immediately. Returns `nil` while the server is paused; the waker is then woken on resume.
   package func open(
     _ purpose: ConnectionPurpose,
     _ waker: Waker

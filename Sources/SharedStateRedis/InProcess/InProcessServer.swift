@@ -172,7 +172,7 @@ package struct InProcessServer: Sendable {
   package mutating func advanceClock(by microseconds: Int64) {
     let system = ServerTime(microseconds: now.microseconds &- clockOffset)
     clockOffset &+= microseconds
-    // Keys that expire because of this are reported at once.
+    // Keys that expire because of this are reported immediately.
     tick(system)
   }
 
@@ -313,7 +313,7 @@ package struct InProcessServer: Sendable {
     }
     if faults.isReplica { return .failure(.notPrimary) }
     if let error = faults.writeError { return .failure(error) }
-    if faults.turnsCommitsDown { return .commit(.conflict(keyspace.told(names, at: now))) }
+    if faults.turnsCommitsDown { return .commit(.conflict(keyspace.reported(names, at: now))) }
     let commitCut = faults.commitCut
     faults.commitCut = nil
     if commitCut == .beforeEffect {

@@ -36,7 +36,7 @@ extension Keyspace {
       operationOn: commit.condition == .unconditional ? nil : commit.condition.expected,
       isWriterRemembered: isRemembered
     )
-    let conflict = CommitOutcome(reply: .commit(.conflict(told(names, at: now), hasForgotten: mayHaveForgotten)))
+    let conflict = CommitOutcome(reply: .commit(.conflict(reported(names, at: now), hasForgotten: mayHaveForgotten)))
     if case .overtaken = answer { return conflict }
     guard meets(commit, previous, at: now) else { return conflict }
     let isReplaced = if case .replacing = commit.condition { true } else { false }
@@ -133,7 +133,7 @@ extension Keyspace {
       default: false
       }
     if !isExpected || !mayReplace || meta.expiry != 0 && left <= 0 {
-      return CommitOutcome(reply: .commit(.conflict(told(names, at: now))))
+      return CommitOutcome(reply: .commit(.conflict(reported(names, at: now))))
     }
     if meta.kind == .set, case .document(let content) = restore.content {
       set(names.value, .string(content), expiry: meta.expiry == 0 ? nil : now.milliseconds + left)
@@ -159,9 +159,9 @@ extension Keyspace {
   }
 
   /// The stored value, as a conflict returns it.
-  func told(_ names: KeyNames, at now: ServerTime) -> StoredValue {
+  func reported(_ names: KeyNames, at now: ServerTime) -> StoredValue {
     var stored = stored(names, at: now)
-    if stored.content.size > CommitScript.largestDocumentToldInConflict {
+    if stored.content.size > CommitScript.largestDocumentInConflict {
       stored.content = .oversized(stored.content.size)
     }
     return stored
@@ -194,7 +194,7 @@ extension Keyspace {
   }
 
   /// - Parameters:
-  ///   - lifetime: The lifetime of the value in milliseconds; 0: for ever.
+  ///   - lifetime: The lifetime of the value in milliseconds; 0: forever.
   ///   - signature: The writer, and the lineage.
   ///   - outlives: The lifetime of the meta in milliseconds; `nil`: it stays.
   /// - Returns: The meta.

@@ -37,12 +37,12 @@ package struct ServerFaults: Sendable {
   /// How many of the next messages, after the lost ones, arrive twice.
   package var duplicates = 0
 
-  /// Whether what the server has to say does not reach a client.
+  /// Whether the server's output is withheld from a client.
   func withholdsOutput(of client: ServerClient) -> Bool {
     client.failure == nil && (isPaused || holdsReplies && client.purpose == .writer)
   }
 
-  /// The secret of a namespace is permitted to everybody who may access any of its values.
+  /// A client that may access any value of a namespace may access its secret.
   func permits(key: String) -> Bool { permittedKeys.map { key.contains($0) || key.hasSuffix(":{}") } ?? true }
 
   package func permits(channel: String) -> Bool { permittedChannels.map(channel.contains) ?? true }

@@ -11,8 +11,8 @@ enum Fork {
   struct Documents: Hashable, Sendable {
     /// The common base of both; `nil` if they have none.
     let base: Data?
-    /// The stored document. It wins each conflict over one leaf, because the server has accepted it while no service
-    /// knew better.
+    /// The stored document. It wins each conflict over one leaf, because the server accepted it before any service
+    /// restored the other.
     let stored: Data
     /// The document that the server has lost.
     let held: Data

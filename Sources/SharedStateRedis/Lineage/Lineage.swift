@@ -1,17 +1,16 @@
 /// The earlier writes that a version of a value includes, on this server and on those that it has replaced.
 ///
-/// A revision tells the order of writes on one server. Once a server has lost data, a revision cannot tell what a write
-/// was based on: a clock that is ahead yields the larger number, not the later change. So a version names the *line*
-/// that it belongs to, an unbroken history on one server, and for each earlier line the newest revision that it
-/// includes.
+/// A revision orders the writes on one server. Once a server has lost data, a revision does not show what a write was
+/// based on: a clock that is ahead yields the larger number, not the later change. So a version names the *line* that
+/// it belongs to, an unbroken history on one server, and for each earlier line the newest revision that it includes.
 ///
 /// The lineage is stored behind the writer in ``Meta``, and is announced with it: `|1 <era>
 /// <line>=<revision>[,<line>=<revision>…][,*=<revision>]`, with the version's own line first.
 ///
-/// There is no digest of the document beside it. It would tell whether a client has edited the document. Instead, a
-/// service compares the document with the one that it remembers for the version. A service that remembers none takes the
-/// document as it is, as it would a version that it has never seen. The model of the lines finds no violation without a
-/// digest. So meta stays shorter, and a client that writes the value by hand has nothing to keep in step.
+/// There is no digest of the document beside it, which would reveal an edit. Instead, a service compares the document
+/// with the one that it remembers for the version. A service that remembers none takes the document as it is, like a
+/// version that it has never seen. The model of the lines finds no violation without a digest, which would lengthen the
+/// meta, and which a client that writes the value by hand would have to keep in step.
 package struct Lineage: Hashable, Sendable {
   /// An unbroken history on one server, opened by one commit and continued by every commit based on it.
   package struct Line: Hashable, Sendable {

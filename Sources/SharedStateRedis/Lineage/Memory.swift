@@ -103,7 +103,7 @@ struct Held: Hashable, Sendable {
 
   /// The version to restore on a server that has lost it; `nil` if there is none.
   ///
-  /// A meta without its document tells that there was a document, but not which one.
+  /// A meta without its document shows that there was a document, but not which one.
   var restorable: Meta? {
     guard let meta else { return nil }
     switch content {

@@ -2,7 +2,7 @@ import Foundation
 
 /// How a service reacts to a stored value, given the version that it holds.
 ///
-/// Checked by a model of failovers, evictions, forgeries and foreign edits: see the article AcknowledgedSurvives.
+/// Checked by a model of failovers, evictions, forgeries and external edits: see the article AcknowledgedSurvives.
 enum Verdict: Hashable, Sendable {
   /// The stored value counts, and is held from now on.
   case follow
@@ -10,19 +10,19 @@ enum Verdict: Hashable, Sendable {
   case show
   /// Nothing is done. Commits may be based on the held version.
   case leave
-  /// The value was written or deleted without a revision: it is given one.
+  /// The value was written or deleted without a revision: it is adopted.
   case adopt
   /// The server has lost the held version: it is restored.
   case restore
   /// The server has lost the held version, and a client has written since: both are merged.
   case merge
-  /// Only the meta of the stored version is left anywhere: the held version is written back above it.
+  /// Only the meta of the stored version is left anywhere: the held version is written back with a higher revision.
   case giveBack
-  /// Another service may know better: the value is looked at again after a grace period.
+  /// Another service may repair the value: it is looked at again after a grace period.
   case wait(Grace)
 }
 
-/// How long a service waits for others that may know better.
+/// How long a service waits for others to repair a value.
 package enum Grace: Hashable, Sendable, CaseIterable {
   /// As long as other services take to look at the value.
   case moment
@@ -35,7 +35,7 @@ struct Findings: Sendable {
   let stored: StoredValue
   let held: Held
   let memory: Memory
-  /// The server's vitals after the stored value was found, or later ones; `nil` if the server does not tell.
+  /// The server's vitals after the stored value was found, or later ones; `nil` if the server does not report them.
   let vitals: Vitals?
   /// Whether this is the first look at the value on a connection.
   let isFirst: Bool
@@ -51,7 +51,8 @@ struct Findings: Sendable {
     return vitals.evictions == nil || vitals.era == sighting.era
   }
 
-  /// Whether the server has evicted nothing since the version was seen. One that does not tell is trusted.
+  /// Whether the server has evicted nothing since the version was seen. A server that does not report its evictions is
+  /// trusted.
   private var isUnmoved: Bool {
     guard let vitals, let sighting else { return true }
     return isSameEra && vitals.evictions == sighting.evictions
@@ -151,10 +152,10 @@ struct Findings: Sendable {
   }
 }
 
-/// The facts that tell whether a server may have lost data: its era, and how many keys it has evicted.
+/// The facts that show whether a server may have lost data: its era, and how many keys it has evicted.
 package struct Vitals: Hashable, Sendable {
   package var era: Era
-  /// How many keys the server has evicted; `nil` if it does not tell.
+  /// How many keys the server has evicted; `nil` if it does not report that.
   package var evictions: UInt64?
 
   package init(era: Era = Era(0), evictions: UInt64? = nil) {

@@ -11,13 +11,13 @@ struct Agenda: Sendable {
     case confirmation
     /// The value expires.
     case expiry
-    /// Other services that may know better have had time to repair the value.
+    /// The grace period for other services to repair the value is over.
     case grace(Grace)
-    /// A request was refused, or has told that it was pointless.
-    case retry(LinkState.Setback.Concern)
+    /// A request was refused, or proved pointless.
+    case retry(LinkState.Retry.Concern)
 
     static let all = [.hint, .confirmation, .expiry] + Grace.allCases.map(grace) + retries
-    static let retries = LinkState.Setback.Concern.allCases.map(retry)
+    static let retries = LinkState.Retry.Concern.allCases.map(retry)
   }
 
   struct Item: Hashable, Sendable {

@@ -1,6 +1,6 @@
 extension LinkState {
-  /// A decided action, with everything that it takes. The shell performs all effects in order, after it has released the
-  /// lock, because they may call code of the program: coders, atomic updates, deinitialisers, log handlers.
+  /// A decided action, with everything that it takes. The shell performs all effects in order, after it has released
+  /// the lock, because they may call user code: coders, atomic updates, deinitialisers, log handlers.
   package enum Effect: Sendable {
     /// Decode and show a state, then report the outcome with ``LinkState/delivered(_:to:outcome:)``.
     case show(ReplicaID, Replica.Delivery, AttachmentReference)
@@ -9,8 +9,8 @@ extension LinkState {
     case encode(ReplicaID, Replica.Encoding, [WaiterID: AtomicUpdate], AttachmentReference?)
     case status(ReplicaID, Replica.StatusChange, AttachmentReference, number: UInt64)
     /// Release the box, which has no unacknowledged change any more.
-    case settled(ReplicaID, Kept?)
-    /// Resume waiters: after all earlier effects for the replica in `of`, or at once if it is `nil`.
+    case settled(ReplicaID, RetainedBox?)
+    /// Resume waiters: after all earlier effects for the replica in `of`, or immediately if it is `nil`.
     case resume([WaiterID], RedisSharedStateError?, of: ReplicaID?, [WaiterCallback])
     case answer(WaiterID, StoredValue, WaiterCallback)
     /// Wake the thread of this connection: it has something to do.
@@ -35,6 +35,8 @@ extension LinkState {
     case closesIdleConnections(askedAfter: Duration)
     /// The server does not reveal whether it has evicted keys.
     case vitalsRefused
+    /// Log what was decided about a value.
+    case decided(name: String, Replica.Action.Summary)
     /// Publish counters, gauges and timers, then report that with ``Measurements/published()``.
     case measured(Measurements.Report)
   }
@@ -73,7 +75,7 @@ extension LinkState.Effect {
     case .wake, .statusChanged: nil
     case .sessionChanged, .incident, .malformedMessage, .unprovenMessage, .losesAgain, .trackingRefused,
       .trackingFutile, .trackingSilent,
-      .closesIdleConnections, .vitalsRefused:
+      .closesIdleConnections, .vitalsRefused, .decided:
       .log
     case .measured: .metrics
     }
@@ -91,10 +93,11 @@ extension LinkState.Effect {
   }
 }
 
-/// An object that is only held, to be released without the lock.
-package struct Kept: @unchecked Sendable {
+/// The box of a change that is not acknowledged, which is only held, to be released without the lock.
+package struct RetainedBox: @unchecked Sendable {
   // `@unchecked Sendable` is right because the object is only retained and released.
   private let object: AnyObject
+  let since = Instant.now
 
   package init(_ object: AnyObject) {
     self.object = object

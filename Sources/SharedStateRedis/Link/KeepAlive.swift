@@ -1,14 +1,14 @@
 /// How long a connection may be silent before it is sent a PING, as a pure value.
 ///
 /// Servers and proxies close connections that are idle for too long. Their limit is inferred from two connections that
-/// ended alike. They may have ended for another reason, so the inference is tried: after a while, connections are left
+/// ended alike. They may have ended for another reason, so the inference is tested: after a while, connections are left
 /// silent for twice as long. If one is closed then, the limit is real, and the next trial comes much later. If not, the
 /// interval grows, in the end to its first length.
 package struct KeepAlive: Hashable, Sendable {
   package private(set) var interval: Duration
   private let longest: Duration
   private var lastIdle: Duration?
-  /// The interval that is gone back to if the connection is closed; `nil`: there is no trial of a longer one.
+  /// The interval to return to if the connection is closed; `nil`: there is no trial of a longer one.
   private var proven: Duration?
   /// The pause before the next trial.
   private var pause = Self.firstPause

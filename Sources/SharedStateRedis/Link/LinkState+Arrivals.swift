@@ -31,8 +31,8 @@ extension LinkState {
         answered(request, reply, epoch: epoch, now: now)
       }
     }
-    // Another server may be the primary now. First of all, every other commit that was refused as well has to know that
-    // it has not taken effect.
+    // Another server may be the primary now. Before that, every other refused commit has to learn that it has not taken
+    // effect.
     if isDemoted { failed(epoch: epoch, error: .notPrimary, now: now) }
   }
 
@@ -94,9 +94,9 @@ extension LinkState {
     case (.ping, .pong), (.role, .pong), (.subscribeInvalidations, .subscribed), (.unsubscribe, .unsubscribed):
       break
     case (.vitals(let ids), .vitals(let vitals)):
-      told(vitals, to: ids, epoch: epoch, now: now)
+      received(vitals, for: ids, epoch: epoch, now: now)
     case (.vitals(let ids), .failure(let error)) where !error.concernsConnection:
-      told(nil, to: ids, epoch: epoch, now: now)
+      received(nil, for: ids, epoch: epoch, now: now)
     case (.ping, .failure(let error)) where error.code == .permissionDenied,
       (.unsubscribe, .failure(let error)) where error.code == .permissionDenied:
       // Any answer proves that the server is there, and messages on a channel that is not used any more are ignored.
@@ -131,7 +131,7 @@ extension LinkState {
       // One has expired, or was deleted, before it was tracked again.
       if existing < expected { for id in ids { check(id, .summary, now: now) } }
     case (.watch, .failure(let error)) where !error.concernsConnection:
-      // Comparing finds what it would have told.
+      // Comparison finds what it would have reported.
       break
     case (.summarize(let looks, let isCheck, _), .failure(let error)) where !error.concernsConnection:
       if isCheck { online?.checks.end(bytes: 0, now: now) }
@@ -161,10 +161,10 @@ extension LinkState {
       apply(members[id]?.replica.commitRefused(error, operation: operation), to: id, now: now)
       turnedDown(id, now: now)
     case (_, .failure(let error)):
-      // Without subscriptions and reads, nothing tells what is stale. Start again later.
+      // Without subscriptions and reads, nothing shows what is stale. Start again later.
       failed(epoch: epoch, error: error, now: now)
     default:
-      failed(epoch: epoch, error: .protocolViolation(reason: "the answer does not match the request"), now: now)
+      failed(epoch: epoch, error: .protocolViolation(reason: "the reply does not match the request"), now: now)
     }
   }
 
@@ -240,7 +240,8 @@ extension LinkState.Member {
     case loss
   }
 
-  /// Whether the commit under way is this one, and writes a key that is tracked. One that was sent before may be done.
+  /// Whether the commit under way is this one, and writes a key that is tracked. A commit that was sent before may have
+  /// taken effect already.
   fileprivate func writesTracked(_ operation: Operation) -> Bool {
     guard let job = replica.inFlight, job.operation == operation, replica.policy.detectsForeignEdits else {
       return false

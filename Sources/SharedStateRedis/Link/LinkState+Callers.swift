@@ -1,4 +1,4 @@
-/// Commits that are sent at once, without a place in the queue. Most of them are sent by the caller that has changed the
+/// Commits that are sent immediately, without being queued. Most of them are sent by the caller that has changed the
 /// value, while the thread of the link sleeps.
 extension LinkState {
   /// A value whose commit is not queued.
@@ -13,15 +13,15 @@ extension LinkState {
   /// Returns whether there is a commit of that value.
   mutating func endSending() -> Bool { sender.take()?.hasCommit ?? false }
 
-  /// Notes a commit that is sent at once; `false`: it has to be queued.
+  /// Notes a commit that is sent immediately; `false`: it has to be queued.
   mutating func takeAtOnce(_ id: ReplicaID) -> Bool {
     guard sender?.id == id else { return false }
     sender?.hasCommit = true
     return true
   }
 
-  /// The caller that changes a value next encodes and sends the commit itself, if nothing else is under way and that took
-  /// little time before.
+  /// The caller that changes a value next encodes and sends the commit itself, if nothing else is under way and that
+  /// took little time before.
   mutating func beginCall(of id: ReplicaID) {
     guard session.phase == .connected, online?.commits.isIdle ?? false, breaks.isEmpty,
       !(online?.reads.isHoldingBack ?? true), members[id]?.encodesQuickly ?? false,
@@ -38,8 +38,8 @@ extension LinkState {
     return nil
   }
 
-  /// A caller sends its commit on the writer's connection. The thread has to be awake by the time when the answer may be
-  /// overdue. The callers' first commit after a while wakes it for that.
+  /// A caller sends its commit on the writer's connection. The thread has to be awake by the time when the answer may
+  /// be overdue. The callers' first commit after a while wakes it for that.
   ///
   /// - Returns: What the caller sends as well.
   mutating func callerSends(now: Instant) -> [RedisRequest] {

@@ -16,16 +16,18 @@ extension LinkState {
     var secret: Secret
     /// The interval after which a value that was not read meanwhile is compared with the stored one.
     package var antiEntropy: Duration
-    /// The size, in bytes, up to which a document is read whatever its summary tells. Such a read costs as little as
-    /// the summary.
+    /// The size, in bytes, up to which a document is read whatever its summary says. Such a read costs as little as the
+    /// summary.
     var smallDocument: Int
-    /// How long a value's last encoding may have taken for its callers to encode and send it themselves, while nothing is
-    /// under way. Zero: they never do.
+    /// How long a value's last encoding may have taken for its callers to encode and send it themselves, while nothing
+    /// is under way. Zero: they never do.
     var quickEncoding: Duration
     /// Whether the link rests, without threads and connections, while it has no replica.
     var restsWhenUnused: Bool
+    /// Whether every decision about a value is logged.
+    var logsDecisions: Bool
 
-    /// How long a service waits for others that may know better.
+    /// How long a service waits for others to repair a value.
     func duration(of grace: Grace) -> Duration {
       switch grace {
       case .moment: .seconds(1)
@@ -47,7 +49,8 @@ extension LinkState {
       antiEntropy: Duration = .seconds(60),
       smallDocument: Int = 1_024,
       quickEncoding: Duration = .microseconds(100),
-      restsWhenUnused: Bool
+      restsWhenUnused: Bool,
+      logsDecisions: Bool = false
     ) {
       self.backoff = backoff
       self.requestTimeout = requestTimeout
@@ -63,6 +66,7 @@ extension LinkState {
       self.smallDocument = smallDocument
       self.quickEncoding = quickEncoding
       self.restsWhenUnused = restsWhenUnused
+      self.logsDecisions = logsDecisions
     }
   }
 }

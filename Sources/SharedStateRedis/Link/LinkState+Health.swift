@@ -1,9 +1,9 @@
 /// Whether the store is live: both connections are open, and every value that had a share when they were opened has
 /// caught up. It has caught up once its channel is confirmed, and the stored value was read and shown.
 ///
-/// No single value keeps the store from being live for ever. One that the server refuses, or at which the connection
-/// breaks, has its own error, and is not waited for. One whose own code keeps it from being shown is only read. One that
-/// is shared later counts as a part of a live store, which it never was before.
+/// No single value keeps the store from being live forever. One that the server refuses, or at which the connection
+/// breaks, has its own error, and is not waited for. One whose own code keeps it from being shown is only read. One
+/// that is shared later counts as a part of a live store, which it never was before.
 extension LinkState {
   /// Whether every value has caught up since the connections were opened.
   var isLive: Bool { session.phase == .connected && online?.behind == 0 }
@@ -31,10 +31,10 @@ extension LinkState {
   /// One value fewer is behind.
   mutating func endWaitingForOne() {
     online?.behind -= 1
-    if isLive { tellStatus() }
+    if isLive { publishStatus() }
   }
 
-  /// Code of the program keeps the value from being shown: a decoder, or a closure that holds the value's lock.
+  /// User code keeps the value from being shown: a decoder, or a closure that holds the value's lock.
   package mutating func keptBack(_ id: ReplicaID) {
     members[id]?.isKeptBack = true
     look(atProgressOf: id)

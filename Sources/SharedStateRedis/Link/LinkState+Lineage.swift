@@ -1,5 +1,5 @@
-/// Support for telling a loss from a deletion: the server's vitals, grace periods for other services, and a bounded
-/// memory.
+/// Support for distinguishing a loss from a deletion: the server's vitals, grace periods for other services, and a
+/// bounded memory.
 extension LinkState {
   /// The server's vitals as reported last.
   var latestVitals: Vitals { online?.vitals.latest ?? Vitals() }
@@ -38,13 +38,13 @@ extension LinkState {
   }
 
   /// The server has reported its vitals; `nil` if it no longer does.
-  mutating func told(_ reported: Vitals?, to ids: [ReplicaID], epoch: UInt64, now: Instant) {
+  mutating func received(_ reported: Vitals?, for ids: [ReplicaID], epoch: UInt64, now: Instant) {
     if let reported {
       guard reported.era == latestVitals.era else {
         // A new era has begun without a break of the connection, so everything has to be read again.
         return failed(epoch: epoch, error: .disconnected(reason: "another primary has taken over"), now: now)
       }
-      online?.vitals.tell(reported)
+      online?.vitals.note(reported)
       if online?.vitals.isHearingBehind ?? false { wake(.subscriber) }
     } else {
       vitalsRefused()

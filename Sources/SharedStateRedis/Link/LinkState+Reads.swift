@@ -1,13 +1,13 @@
 import SharedState
 
-/// Reads values in two steps. A summary tells how large a value is, and whether it is known already. Then the documents
+/// Reads values in two steps. A summary says how large a value is, and whether it is known already. Then the documents
 /// are read, as many at a time as there is room for. So a huge value that a client has stored costs no more than the
 /// query of its length, and a server need not keep the same documents in its buffers for many services at once.
 extension LinkState {
   /// A value whose summary is requested.
   struct Look: Sendable {
     let id: ReplicaID
-    /// The number of the read that the summary answers if it tells enough.
+    /// The number of the read that the summary answers if it suffices.
     let number: UInt64
     let depth: ReadState.Depth
   }
@@ -247,7 +247,7 @@ extension LinkState.Member {
     return (replica.names, replica.beginRead())
   }
 
-  /// The stored value, if the summary tells enough; `nil` if the document has to be read.
+  /// The stored value, if the summary suffices; `nil` if the document has to be read.
   fileprivate mutating func known(_ summary: StoredSummary, _ depth: ReadState.Depth, small: Int) -> StoredValue? {
     if let listeners = summary.listeners { self.listeners = listeners }
     if summary.isAbsent { return StoredValue(meta: summary.meta, content: .absent) }

@@ -6,7 +6,7 @@ extension LinkState {
   package mutating func start() {
     guard session.phase == .idle else { return }
     session.start()
-    tellStatus()
+    publishStatus()
     for purpose in ConnectionPurpose.allCases { emit(.wake(purpose)) }
   }
 
@@ -15,7 +15,7 @@ extension LinkState {
     guard configuration.restsWhenUnused, members.isEmpty, waiters.isEmpty, session.phase != .idle else { return }
     session.rest()
     forgetConnection()
-    tellStatus()
+    publishStatus()
     for purpose in ConnectionPurpose.allCases { emit(.wake(purpose)) }
   }
 
@@ -33,7 +33,7 @@ extension LinkState {
     online = nil
   }
 
-  /// Stops the link. All waiters are told.
+  /// Stops the link, and resumes all waiters.
   package mutating func stop() {
     guard session.phase != .stopped else { return }
     session.stop()
@@ -45,12 +45,12 @@ extension LinkState {
     }
     resume(waiters.ids, .stopped)
     for id in members.ids {
-      tell(id, .loading(false))
-      tell(id, .loadError(.stopped))
-      if members[id]?.replica.hasPendingChange ?? false { tell(id, .saveError(.stopped)) }
+      publish(id, .loading(false))
+      publish(id, .loadError(.stopped))
+      if members[id]?.replica.hasPendingChange ?? false { publish(id, .saveError(.stopped)) }
       settle(id)
     }
-    tellStatus()
+    publishStatus()
     for purpose in ConnectionPurpose.allCases { emit(.wake(purpose)) }
   }
 
@@ -133,7 +133,7 @@ extension LinkState {
       awaitCatchingUp(of: id)
     }
     if listeners.isEmpty { served(epoch: epoch) }
-    tellStatus()
+    publishStatus()
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
   }
 
@@ -145,7 +145,7 @@ extension LinkState {
     emit(.closesIdleConnections(askedAfter: connections.keepAliveInterval))
   }
 
-  /// Another server has taken over. What the present one answers from now on does not count.
+  /// Another server has taken over. Later replies of the present one do not count.
   package mutating func moved(now: Instant) {
     guard session.endPause(now: now) else { return failed(epoch: session.epoch, error: .moved, now: now) }
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
@@ -171,7 +171,7 @@ extension LinkState {
     if session.refusal != nil { refuseWaiters() }
     let culprits = noteBreak(error)
     forgetConnection()
-    // A hundred thousand shares need not hear of every attempt that fails for the same reason.
+    // A hundred thousand shares need not learn of every attempt that fails for the same reason.
     for id in known == error ? [] : members.ids {
       members[id]?.online = nil
       apply(members[id]?.replica.disconnected(error), to: id)
@@ -179,7 +179,7 @@ extension LinkState {
     for (id, kind) in culprits {
       refused(id, kind == .read ? .read : .commit, kind.error, breaksConnection: true, now: now)
     }
-    tellStatus()
+    publishStatus()
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
   }
 }

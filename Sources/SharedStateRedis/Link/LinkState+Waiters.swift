@@ -18,7 +18,7 @@ extension LinkState {
     replacingUnreadable: Bool = false,
     within timeout: Duration? = nil,
     now: Instant,
-    keeping box: Kept? = nil,
+    keeping box: RetainedBox? = nil,
     callback: @escaping WaiterCallback = { _ in }
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "save()", within: timeout, now: now, callback: callback)
@@ -55,7 +55,7 @@ extension LinkState {
     stamp: UInt64,
     within timeout: Duration? = nil,
     now: Instant,
-    keeping box: Kept? = nil,
+    keeping box: RetainedBox? = nil,
     callback: @escaping WaiterCallback = { _ in }
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "reset()", within: timeout, now: now, callback: callback)
@@ -211,7 +211,7 @@ extension LinkState {
     }
     // The reason why the server does not answer says more than the fact that it does not.
     let breaking =
-      known.replica.flatMap { id -> Breaks.Kind? in
+      known.replica.flatMap { id -> ConnectionBreakers.Kind? in
         isBreaking(id, .commit) ? .commit : isBreaking(id, .read) ? .read : nil
       }
     let reason = session.phase == .connected ? replica?.refusal(of: waiter) : session.lastError

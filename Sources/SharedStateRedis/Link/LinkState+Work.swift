@@ -15,7 +15,7 @@ extension LinkState {
       let isOverdue = connections.isOverdue(purpose, now: now)
     else { return nil }
     if isOverdue {
-      failed(epoch: epoch, error: .timedOut(operation: "the answer on the \(purpose.rawValue) connection"), now: now)
+      failed(epoch: epoch, error: .timedOut(operation: "the reply on the \(purpose.rawValue) connection"), now: now)
       return nil
     }
     var work = Work(waitUntil: now)
@@ -134,7 +134,7 @@ extension LinkState {
   }
 
   mutating func takeSubscriptions(into work: inout Work, now: Instant) {
-    // An announced value may be gone before it is read, and then only an invalidation tells.
+    // An announced value may be gone before it is read, and then only an invalidation reports it.
     let mayListen = online?.tracking.state != .requested
     while let next = online?.subscriptions.next(for: listeners, mayListen: mayListen, now: now) {
       switch next {

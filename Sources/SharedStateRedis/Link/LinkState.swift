@@ -52,7 +52,7 @@ package struct LinkState: Sendable {
     /// The share's attachment, as effects carry it.
     let attachment: AttachmentReference
     /// The box, as long as it has an unacknowledged change.
-    fileprivate var unsettled: Kept?
+    fileprivate(set) var unsettled: RetainedBox?
     /// `nil` unless both connections are open.
     var online: OnlineMember?
     /// Whether its last encoding took so little time that a caller may encode it.
@@ -61,12 +61,12 @@ package struct LinkState: Sendable {
     var listeners = 1
     /// Whether its document is read alone, because the server has refused it together with others.
     var isReadAlone = false
-    /// Whether code of the program keeps it from being shown.
+    /// Whether user code keeps it from being shown.
     var isKeptBack = false
     /// The newest change of another service that a message has announced, until the box shows it.
     fileprivate var announced: Revision?
 
-    /// The name of the value, unless it lacks a change that was discarded without anybody's knowledge.
+    /// The name of the value, unless it lacks a change whose discarding was not reported.
     fileprivate var nameIfWhole: String? { replica.reports.discarded == nil ? replica.name : nil }
   }
 
@@ -84,7 +84,7 @@ package struct LinkState: Sendable {
 
   var members = SlotTable<Member>()
   var listeners = Listeners()
-  /// How many replicas detect foreign edits.
+  /// How many replicas detect external edits.
   var detecting = 0
 
   var connections: Connections
@@ -99,10 +99,10 @@ package struct LinkState: Sendable {
   /// Reads of values that are not shared.
   var onceReads = Queue<OnceRead>()
   var nextOperation: UInt64 = 1
-  /// The value whose next commit is not queued, because it is sent at once.
+  /// The value whose next commit is not queued, because it is sent immediately.
   var sender: Sender?
-  var setbacks: [Setback.Key: Setback] = [:]
-  var breaks = Breaks()
+  var retries: [Retry.Key: Retry] = [:]
+  var breaks = ConnectionBreakers()
 
   var waiters = WaitList()
   var givenUp = GivenUpChanges()
@@ -130,7 +130,8 @@ package struct LinkState: Sendable {
   /// Whether there are effects to perform.
   var hasEffects: Bool { !effects.isEmpty }
 
-  /// Adds an effect for the measurements if there are any. Only the thread asks, so that no caller runs a metrics handler.
+  /// Adds an effect for the measurements if there are any. Only the thread asks, so that no caller runs a metrics
+  /// handler.
   mutating func takeMeasurements() {
     if measurements.isDue { emit(.measured(measurements.take(isStale: isStale))) }
   }
@@ -192,13 +193,13 @@ package struct LinkState: Sendable {
     }
     var replica = Replica(name: name, names: names, policy: policy)
     replica.hasUndecided = hasUndecided
-    // A change given up before the name was shared anew still counts, until the value is saved, which is reported then.
+    // A change given up before the name was shared again still counts, until a save of the value is reported.
     if givenUp.contains(Name(name)) { replica.reports.saveFailed() }
     let id = members.insert(
       Member(replica: replica, valueType: valueType, attachment: AttachmentReference(attachment))
     )
     let isFirst = listeners.add(id, to: channel)
-    tell(id, .loading(true))
+    publish(id, .loading(true))
     if policy.detectsForeignEdits { detecting += 1 }
     if session.phase == .connected {
       askForTracking()
@@ -231,8 +232,8 @@ package struct LinkState: Sendable {
     if member.replica.policy.detectsForeignEdits { detecting -= 1 }
     if member.online?.isBehind ?? false { endWaitingForOne() }
     online?.agenda.cancelAll(of: id)
-    for concern in Setback.Concern.allCases { setbacks[Setback.Key(id, concern: concern)] = nil }
-    for kind in Breaks.Kind.allCases { breaks.forget(id, kind) }
+    for concern in Retry.Concern.allCases { retries[Retry.Key(id, concern: concern)] = nil }
+    for kind in ConnectionBreakers.Kind.allCases { breaks.forget(id, kind) }
     let channel = Name(member.replica.names.channel)
     guard listeners.remove(id, from: channel) else { return }
     restIfUnused()
@@ -242,10 +243,10 @@ package struct LinkState: Sendable {
   }
 
   /// A local mutation was made since the last snapshot. Its box is kept until the server has acknowledged the mutation.
-  package mutating func changed(_ id: ReplicaID, keeping box: Kept? = nil) {
+  package mutating func changed(_ id: ReplicaID, keeping box: RetainedBox? = nil) {
     keep(box, of: id)
     if session.phase == .stopped {
-      tell(id, .saveError(.stopped))
+      publish(id, .saveError(.stopped))
       settle(id)
       if let member = members[id] { noteGivenUp(member.replica.name, .stopped, member.attachment.attachment) }
     } else {
@@ -284,11 +285,14 @@ package struct LinkState: Sendable {
     now: Instant? = nil
   ) {
     for action in actions ?? [] {
+      if configuration.logsDecisions, let name = members[id]?.replica.name {
+        emit(.decided(name: name, Replica.Action.Summary(action)))
+      }
       switch action {
       case .show(let delivery):
         if let member = members[id] { emit(.show(id, delivery, member.attachment)) }
       case .status(let change):
-        tell(id, change)
+        publish(id, change)
         if change == .saveError(nil), !givenUp.isEmpty, let name = members[id]?.nameIfWhole {
           givenUp.remove(Name(name))
         }
@@ -296,7 +300,7 @@ package struct LinkState: Sendable {
       case .read:
         queueRead(of: id)
       case .readLater(let milliseconds):
-        request(.expiry, of: id, after: .milliseconds(Int64(clamping: milliseconds)) + Checks.pause)
+        request(.expiry, of: id, after: .milliseconds(Int64(clamping: milliseconds)) + Verifications.pause)
       case .confirm: request(.confirmation, of: id, after: .zero)
       case .count:
         online?.vitals.ask(for: id)
@@ -340,20 +344,20 @@ package struct LinkState: Sendable {
     if reported.insert(report).inserted { emit(effect) }
   }
 
-  mutating func tellStatus() {
+  mutating func publishStatus() {
     // Connections that are open, but not live, are no news to an operator.
     if session.phase != .connected || isLive { emit(.sessionChanged(session)) }
     emit(.statusChanged(session, isLive: isLive, number: nextNumber()))
     measurements.touch()
   }
 
-  mutating func tell(_ id: ReplicaID, _ change: Replica.StatusChange) {
+  mutating func publish(_ id: ReplicaID, _ change: Replica.StatusChange) {
     guard let attachment = members[id]?.attachment else { return }
     emit(.status(id, change, attachment, number: nextNumber()))
   }
 
   /// Keeps the box of a replica until its change is acknowledged or given up.
-  mutating func keep(_ box: Kept?, of id: ReplicaID) {
+  mutating func keep(_ box: RetainedBox?, of id: ReplicaID) {
     guard members[id]?.keep(box) ?? false else { return }
     measurements.becamePending()
     guard session.phase != .connected else { return }
@@ -362,7 +366,7 @@ package struct LinkState: Sendable {
     if measurements.isDue { wake(.writer) }
   }
 
-  /// Lets go of the box of a replica.
+  /// Releases the box of a replica.
   mutating func settle(_ id: ReplicaID) {
     let kept = members[id]?.unsettled.take()
     if kept != nil { measurements.settled() }
@@ -390,9 +394,11 @@ package struct LinkState: Sendable {
 
 extension LinkState.Member {
   /// Keeps the box, and returns whether none was kept before.
-  fileprivate mutating func keep(_ box: Kept?) -> Bool {
-    defer { unsettled = box }
-    return unsettled == nil && box != nil
+  fileprivate mutating func keep(_ box: RetainedBox?) -> Bool {
+    // The first of several changes says since when one is pending.
+    guard unsettled == nil else { return false }
+    unsettled = box
+    return box != nil
   }
 
   /// A message has announced a change of another service.

@@ -1,10 +1,9 @@
 /// What a link counts for its operators, until the shell publishes it.
 ///
-/// Most of that is adding to numbers, which is done whether or not anybody wants to know. What takes memory is left out
-/// until somebody does. At most one report is on its way, so a slow metrics handler delays the next one, and a gauge
-/// never goes back to an older value.
+/// Counters are always kept; times and deliveries, which take memory, only once measurements are wanted. At most one
+/// report is on its way, so a slow metrics handler delays the next one, and a gauge never goes back to an older value.
 package struct Measurements: Sendable {
-  /// Everything that is published at once.
+  /// Everything that is published together.
   package struct Report: Sendable {
     /// Commits that took effect, and commits that found another version than the one they were based on.
     var commits = 0
@@ -28,7 +27,7 @@ package struct Measurements: Sendable {
   /// How many times, and how many deliveries, one report has at most. Further ones are left out.
   static let maximumTimes = 1_000
 
-  /// Whether somebody wants to know.
+  /// Whether measurements are wanted.
   private(set) var isWanted = false
   private var report = Report()
   /// Whether something has happened that is not in a report yet.
@@ -41,7 +40,7 @@ package struct Measurements: Sendable {
   /// Whether there is a report to be taken.
   var isDue: Bool { isWanted && hasNews && !isPublishing }
 
-  /// Somebody wants to know from now on, and the gauges first of all.
+  /// Measurements are wanted from now on, the gauges immediately.
   mutating func begin() {
     (isWanted, hasNews) = (true, true)
   }

@@ -12,11 +12,11 @@ extension LinkState {
 
     var subscriptions = Subscriptions()
     var tracking = Tracking()
-    var vitals: KnownVitals
+    var vitals: ServerVitals
     var secretReads: SecretReads
 
     var reads = Reads()
-    var checks = Checks()
+    var checks = Verifications()
     var commits = Commits()
     var suspects = Suspects()
     var agenda = Agenda()
@@ -28,7 +28,7 @@ extension LinkState {
     ///   - clock: The server's clock, in microseconds since 1970; `nil` if it is not known.
     init(_ vitals: Vitals, clock: UInt64?, now: Instant) {
       openedAt = now
-      self.vitals = KnownVitals(vitals, clock: clock, now: now)
+      self.vitals = ServerVitals(vitals, clock: clock, now: now)
       secretReads = SecretReads(now: now)
     }
 

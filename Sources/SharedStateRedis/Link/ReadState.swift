@@ -45,7 +45,7 @@ struct ReadState: Sendable {
 
   /// When it may be read because of a hint: after this part of the longest pause; `nil` if it is read soon in any case.
   func mayRead(after part: Double, now: Instant) -> Instant? {
-    isDue ? nil : max(now + Checks.hint * part, readAt.map { $0 + Checks.hint } ?? now)
+    isDue ? nil : max(now + Verifications.hint * part, readAt.map { $0 + Verifications.hint } ?? now)
   }
 
   /// When it is due for anti-entropy; `nil` if its first read is still to come.

@@ -43,7 +43,7 @@ struct Reads: Sendable {
 
   func first(_ priority: Priority) -> ReplicaID? { queues[priority.rawValue].first }
 
-  /// Whether a value waits that is read at once.
+  /// Whether a value waits that is read immediately.
   var isWaiting: Bool { count(.awaited, .behind) > 0 }
 
   /// Whether summaries may be requested. Until the others are answered, more values may come that can be included.

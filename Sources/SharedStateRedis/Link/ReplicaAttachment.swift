@@ -1,3 +1,5 @@
+package import SharedState
+
 /// Changes a value whose type only the caller knows, and keeps the result for the caller.
 ///
 /// It may run several times, each time on a newer value. It returns whether it has changed anything.
@@ -9,6 +11,8 @@ package typealias AtomicUpdate = @Sendable (UnsafeMutableRawPointer) -> Bool
 package protocol ReplicaAttachment: AnyObject, Sendable {
   /// The file and line of the share that made the box.
   var declaredAt: String? { get }
+  /// Whether the value is loading, and its errors; `nil`: the box is gone.
+  var status: BoxStatus? { get }
   /// Takes the newest value, to be committed, and makes documents of it; from then on the next mutation is reported
   /// again. Or runs atomic updates on the stored value.
   ///
@@ -27,7 +31,7 @@ package protocol ReplicaAttachment: AnyObject, Sendable {
     _ delivery: Replica.Delivery,
     whenUnlocked: @escaping @Sendable (Replica.DeliveryOutcome) -> Void
   ) -> Replica.DeliveryOutcome?
-  /// Shows a change of the status. Any thread calls this, and maybe late: a change must be ignored after one of the same
+  /// Shows a change of the status. Called on any thread, possibly late: a change must be ignored after one of the same
   /// kind with a higher number.
   func show(_ change: Replica.StatusChange, number: UInt64)
   /// A flush has reported every change of the value that was given up.

@@ -1,11 +1,11 @@
 /// The work for one of the two connections of a link, as a pure value: the thread of the link has both roles.
 ///
 /// It asks a role for the next step, takes that step without the lock, and reports the result before it asks again. It
-/// performs the resulting effects itself, one by one: most of them take microseconds, and handing each to another thread
-/// would take longer. When an effect takes too long, the roles go to a new thread, which continues from the state kept
-/// here. The old thread only finishes that effect, and others that have come up for the same owner meanwhile, and then
-/// ends. This is the leader and followers pattern, combined with the way Go's scheduler retakes a processor from a
-/// thread that is in a system call.
+/// performs the resulting effects itself, one by one: most of them take microseconds, and handing each to another
+/// thread would take longer. When an effect takes too long, the roles go to a new thread, which continues from the
+/// state kept here. The old thread only finishes that effect, and others that have come up for the same owner
+/// meanwhile, and then ends. This is the leader and followers pattern, combined with the way Go's scheduler retakes a
+/// processor from a thread that is in a system call.
 package struct Role<Connection> {
   /// What the thread does without the lock.
   package enum Step {
@@ -39,7 +39,7 @@ package struct Role<Connection> {
   private var connection: Connection?
   /// The epoch of the connection, or of the attempt to open one.
   private(set) var epoch: UInt64 = 0
-  /// Requests to be sent. Bounded by the limit to requests that the server is sent at once.
+  /// Requests to be sent. Bounded by the limit to requests without a reply.
   package private(set) var requests: [RedisRequest] = []
   /// Until when to wait for an answer after sending; set while the effects that come before sending are performed.
   private var waitUntil: Instant?
@@ -59,7 +59,8 @@ package struct Role<Connection> {
     return true
   }
 
-  /// The system has refused that thread. The link counts that as a failed attempt to connect, so that it is tried again.
+  /// The system has refused that thread. The link counts that as a failed attempt to connect, so that it is tried
+  /// again.
   package mutating func refused(_ reason: String, in link: inout LinkState, now: Instant) {
     isTaken = false
     link.failed(epoch: link.session.epoch, error: .outOfThreads(reason: reason), now: now)

@@ -4,7 +4,8 @@ import Foundation
 struct Secrets: Sendable {
   /// The stored secret, or a candidate to be stored. It is sent with each commit, in case there is none.
   private(set) var newest: Secret
-  /// The one before. Two services may each have made one at the same moment, and a server may lose one that others know.
+  /// The one before. Two services may each have made one at the same moment, and a server may lose one that others
+  /// know.
   private var earlier: Secret?
 
   init(candidate: Secret) {

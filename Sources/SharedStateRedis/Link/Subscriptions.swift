@@ -64,7 +64,7 @@ struct Subscriptions: Sendable {
   /// Whether the server has confirmed the channel.
   func isConfirmed(_ channel: Name) -> Bool { confirmed.contains(channel) }
 
-  /// Queues the channel on which the server tells of written keys.
+  /// Queues the channel on which the server reports written keys.
   mutating func subscribeToInvalidations() { queue.append(.subscribeInvalidations) }
 
   /// Queues a channel.

@@ -1,4 +1,4 @@
-/// The order in which commits are sent at which connections may break, on the present connection.
+/// The order of the commits at which connections may break, on the present connection.
 struct Suspects: Sendable {
   typealias ReplicaID = LinkState.ReplicaID
 
@@ -21,7 +21,7 @@ struct Suspects: Sendable {
   mutating func answered(_ id: ReplicaID) { if alone == id { alone = nil } }
 
   /// Whether it is the suspects' turn, in which no other commit is sent. Turns alternate, so that suspects do not wait
-  /// for ever.
+  /// forever.
   mutating func isTurn(at now: Instant) -> Bool {
     guard queue.first != nil else {
       (turnAt, turnBegan) = (nil, nil)

@@ -56,8 +56,8 @@ struct Tracking: Sendable {
     return (0..<Int(pauses)).reduce(1) { factor, _ in factor * Self.pauseFactor }
   }
 
-  /// A look that an invalidation has led to has found nothing new. The server's table of tracked keys is most likely too
-  /// small: each look adds a key to it, which removes another one and reports that as written.
+  /// A look that an invalidation has led to has found nothing new. The server's table of tracked keys is most likely
+  /// too small: each look adds a key to it, which removes another one and reports that as written.
   ///
   /// - Parameter values: How many values it tracks.
   /// - Returns: Whether tracking is ignored from now on.

@@ -44,8 +44,8 @@ struct WaitList: Sendable {
   mutating func popExpired(now: Instant) -> WaiterID? { deadlines.popExpired(now: now) { waiters[$0] != nil } }
 }
 
-/// The deadlines of the waiters of a link. Waiters that are done stay until their deadline is the earliest one, or until
-/// there are too many of them.
+/// The deadlines of the waiters of a link. Waiters that are done stay until their deadline is the earliest one, or
+/// until there are too many of them.
 private struct WaiterDeadlines: Sendable {
   typealias WaiterID = LinkState.WaiterID
 

@@ -9,7 +9,8 @@ final class ClusterResolver: EndpointResolver {
   private let slot: UInt16?
   private let dialer: any Dialer
   private let credentials: Credentials
-  /// The nodes that the last answer named. The one to ask first moves to the end, so that the next attempt asks another.
+  /// The nodes that the last answer named. The one to ask first moves to the end, so that the next attempt asks
+  /// another.
   private let known = Mutex<[RedisEndpoint]>([])
 
   private static let maximumNodes = 1_000
@@ -30,7 +31,7 @@ final class ClusterResolver: EndpointResolver {
         let connection = try CommandConnection(to: node, dialer, as: login, until: end)
         return try owner(of: slot, askedAt: node, connection, until: end)
       } catch {
-        // What a person has to mend says more than that a node is down.
+        // An error that a person has to fix says more than that a node is down.
         if !failure.isPermanent { failure = error }
       }
     }
@@ -57,7 +58,7 @@ final class ClusterResolver: EndpointResolver {
         guard reply.kind == .error else { throw HiredisConnection.unknownReply("CLUSTER SLOTS") }
         let error = RedisSharedStateError(errorReply: reply.string, operation: "CLUSTER SLOTS")
         guard case .serverError(code: "ERR") = error.cause else { throw error }
-        throw .invalidURL(reason: "its server is no node of a cluster; without '+cluster' it leads to a single server")
+        throw .invalidURL(reason: "its server is not a cluster node; without '+cluster' it leads to a single server")
       }
       let ranges = (0..<reply.count).compactMap { SlotRange(reply[$0], askedAt: node) }
       note(ranges.map(\.owner))
@@ -73,7 +74,7 @@ final class ClusterResolver: EndpointResolver {
       var nodes: [RedisEndpoint] = []
       for owner in owners where !nodes.contains(owner) && nodes.count < Self.maximumNodes { nodes.append(owner) }
       guard let first = nodes.firstIndex(where: { $0 == known.first }) else { return known = nodes }
-      // Goes on behind the one that was to be asked next.
+      // The node that was to be asked next stays the first.
       known = Array(nodes[first...] + nodes[..<first])
     }
   }

@@ -1,7 +1,7 @@
 /// Finds the server that a pass connects to.
 protocol EndpointResolver: Sendable {
   /// Asks where the server is now. Blocks no longer than until the deadline.
-  /// - Throws: ``RedisSharedStateError``: nobody knows, or nobody answers.
+  /// - Throws: ``RedisSharedStateError``: none of the asked servers knows, or none answers.
   func resolve(until deadline: Instant) throws(RedisSharedStateError) -> RedisEndpoint
 
   /// Whether the server at this address is still the right one, as far as is known without asking.

@@ -1,10 +1,10 @@
 import SharedStateDependencies
 import Synchronization
 
-/// Finds a primary by asking Sentinels, and hears from one of them when another server takes its place.
+/// Finds a primary by asking Sentinels, and learns from one of them when another server takes over.
 ///
-/// Asking is not enough. A primary that was paused, or cut off, goes on as a primary for about ten seconds after it is
-/// back, and one that is replaced on purpose still accepts commits a second after the switch. So a third connection
+/// Asking is not enough. A primary that was paused, or cut off, still acts as a primary for about ten seconds after it
+/// is back, and one that is replaced on purpose accepts commits a second after the switch. So a third connection
 /// listens to the Sentinel that answered last.
 final class SentinelResolver: EndpointResolver {
   /// How long the resolver, and its thread, wait for what.
@@ -40,7 +40,7 @@ final class SentinelResolver: EndpointResolver {
   let waker = Waker()
   private let state: Mutex<State>
 
-  /// Sentinels tell each other of a switch every two seconds.
+  /// Sentinels inform each other of a switch every two seconds.
   private static let disagreement = Duration.seconds(10)
 
   /// - Parameter access: With ``RedisAccess/readOnly`` the resolver finds a replica, if there is one.
@@ -97,7 +97,7 @@ final class SentinelResolver: EndpointResolver {
         prefer(sentinel)
         return (primary, replica ?? primary)
       } catch {
-        // What a person has to mend says more than that a Sentinel is down.
+        // An error that a person has to fix says more than that a Sentinel is down.
         if failure?.isPermanent != true { failure = error }
       }
     }
@@ -130,8 +130,8 @@ final class SentinelResolver: EndpointResolver {
     }
   }
 
-  /// Asks a Sentinel which replicas are up, and in step with the primary. A former primary that does not know that it was
-  /// replaced is not among them.
+  /// Asks a Sentinel which replicas are up, and in step with the primary. A former primary that does not know that it
+  /// was replaced is not among them.
   private func replicas(
     _ sentinel: CommandConnection,
     until deadline: Instant
@@ -221,7 +221,7 @@ final class SentinelResolver: EndpointResolver {
   private static func refusal(_ error: RedisSharedStateError) -> RedisSharedStateError {
     switch error.cause {
     case .authenticationFailed: RedisSharedStateError(.sentinelAuthenticationFailed)
-    case .serverError(code: "ERR"): .invalidURL(reason: "what it names as a Sentinel is none")
+    case .serverError(code: "ERR"): .invalidURL(reason: "the server that it names as a Sentinel is not one")
     default: error
     }
   }

@@ -264,7 +264,7 @@ package struct DocumentCoder<Value>: Sendable {
     let merged: Data
     do {
       let stored = try formed(reading: fork.stored)
-      // Without a type that tells an enum from a struct, two objects without a base are merged as structs.
+      // Without a type that distinguishes an enum from a struct, two objects without a base are merged as structs.
       let nothing = stored.forms == nil ? Data("{}".utf8) : nil
       let base = try (fork.base ?? nothing).map { try formed(reading: $0) }
       merged =

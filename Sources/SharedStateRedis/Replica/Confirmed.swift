@@ -1,6 +1,6 @@
-/// The newest state known to be in Redis, whether or not it is shown yet, and what the server has in its place.
+/// The newest state known to be in Redis, whether or not it is shown yet, and what the server has instead.
 struct Confirmed: Sendable {
-  /// What is stored in place of the confirmed state. Without a meta it is nothing, or a write without a revision.
+  /// What is stored instead of the confirmed state. Without a meta it is nothing, or a write without a revision.
   struct Left: Hashable, Sendable {
     let meta: Meta?
   }
@@ -28,8 +28,8 @@ struct Confirmed: Sendable {
 
   /// Takes another state, which the server has.
   ///
-  /// - Parameter isByWriter: Whether the content is known to be what the meta's writer has written. That stays known for
-  ///   as long as neither the version nor the content changes.
+  /// - Parameter isByWriter: Whether the content is known to be what the meta's writer has written. That stays known
+  ///   for as long as neither the version nor the content changes.
   mutating func take(
     _ content: StoredValue.Content,
     at revision: Revision,

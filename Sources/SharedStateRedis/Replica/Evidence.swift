@@ -4,8 +4,8 @@ struct Evidence: Sendable {
   private(set) var held = Held()
   /// Counts the changes of `held`: the answer to a question asked before the last one may be out of date.
   private(set) var changes: UInt64 = 0
-  /// The metas that the held version may have instead: its commit was sent several times, with other lineages. Until a
-  /// read tells.
+  /// The metas that the held version may have instead: its commit was sent several times, with other lineages. A read
+  /// decides.
   private(set) var alternatives: [Meta] = []
   /// The versions held lately. The link bounds its size.
   var memory = Memory()
@@ -32,7 +32,7 @@ struct Evidence: Sendable {
     self.alternatives = alternatives
   }
 
-  /// A read tells which of its metas the held version has.
+  /// A read shows which of its metas the held version has.
   mutating func decide(by stored: Meta?) {
     guard !alternatives.isEmpty else { return }
     let meta = alternatives.first { stored?.lineage.names($0.version) ?? false }

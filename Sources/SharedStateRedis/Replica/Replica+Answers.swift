@@ -28,7 +28,7 @@ extension Replica {
     }
   }
 
-  /// - Parameter made: The stored meta that shows the commit's effect; `nil` if only the reply tells of it.
+  /// - Parameter made: The stored meta that shows the commit's effect; `nil` if only the reply shows it.
   private mutating func accepted(
     _ job: Job,
     _ revision: Revision,
@@ -38,7 +38,7 @@ extension Replica {
   ) -> [Action] {
     evidence.raiseFloor(to: revision)
     if case .repair(let repair) = job.purpose { return mended(repair, job, revision, parent) }
-    // After the largest revision the next one is smaller. Only a read can tell what came in between.
+    // After the largest revision the next one is smaller. Only a read shows what came in between.
     var actions: [Action] = revision < parent ? [.read] : []
     func isLatest(beside known: Revision) -> Bool { revision >= known || parent == known }
     // A version read after a lost reply is newer than the commit's, even one with the same revision.
@@ -94,8 +94,8 @@ extension Replica {
     }
   }
 
-  /// A restoration, an adoption or a merge has taken effect, or a version was written back above an empty meta.
-  private mutating func mended(_ repair: Mending.Repair, _ job: Job, _ revision: Revision, _ parent: Revision)
+  /// A restoration, an adoption or a merge has taken effect, or a version was written back with a higher revision.
+  private mutating func mended(_ repair: RepairState.Repair, _ job: Job, _ revision: Revision, _ parent: Revision)
     -> [Action]
   {
     switch repair.kind {
@@ -107,7 +107,7 @@ extension Replica {
     case .adopt:
       // The message carries the adopted document, unless it is lost or still on its way.
       if confirmed.revision == revision { return [.report(.adopted(revision))] }
-      online?.mending.adopted(revision, read: questions.nextRead)
+      online?.repairs.adopted(revision, read: questions.nextRead)
       return [.report(.adopted(revision)), .read]
     case .merge, .giveBack:
       guard revision > held.revision, !job.isRedrafted else { return [.report(.merged(revision)), .read] }
@@ -173,7 +173,7 @@ extension Replica {
       if stored.meta == nil, stored.content == .absent { return follow(stored, vitals) }
       // The version left on the server counts once it has a revision.
       let actions = show(stored)
-      online?.mending.plan(.adopt, of: stored)
+      online?.repairs.plan(.adopt, of: stored)
       return actions
     case .updates:
       guard isDecided(job, by: stored, hasForgotten, vitals) else {
@@ -218,7 +218,7 @@ extension Replica {
   }
 
   mutating func rollBack(stamp: UInt64, _ waiters: Waiters, _ error: RedisSharedStateError) -> [Action] {
-    let told = giveUp(stamp: stamp, error)
+    let givenUp = giveUp(stamp: stamp, error)
     var waiters = waiters
     // They were requested after the snapshot, and include its change.
     waiters.save.formUnion(pending.takeAllSaves())
@@ -226,7 +226,7 @@ extension Replica {
     shown.markUnknownIfReflected()
     pending.append(updates: waiters.updates)
     outcomes.yield(failures(of: waiters, givenUp: error))
-    return told + settle(stamp: stamp)
+    return givenUp + settle(stamp: stamp)
   }
 
   /// Queues the content of a job that was not committed, to be committed later in another form.
@@ -249,13 +249,13 @@ extension Replica {
     }
   }
 
-  /// Fails the atomic updates. A refusal does not tell whether an earlier sending of the job has taken effect.
+  /// Fails the atomic updates. A refusal does not show whether an earlier sending of the job has taken effect.
   private func refuse(_ job: Job, _ error: RedisSharedStateError) -> [Action] {
     resume(job.updates, job.isInterrupted ? .outcomeUnknown(name: name) : error)
   }
 
   /// The server refused a commit. A local change is tried again later, unchanged. Any other job is given up, unless the
-  /// reason passes by itself: then its waiters go on waiting, too.
+  /// reason passes by itself: then its waiters continue to wait, too.
   mutating func commitRefused(_ error: RedisSharedStateError, operation: Operation) -> [Action] {
     guard var job = inFlight, job.operation == operation else { return [] }
     if error.isTransient, !job.isRepair {
@@ -271,10 +271,10 @@ extension Replica {
       giveUp(job)
       guard !error.isPermanent else {
         // Another service will make the repair. The stored value is shown.
-        online?.mending.forbid()
+        online?.repairs.forbid()
         return [.read] + advance()
       }
-      online?.mending.plan(again: repair)
+      online?.repairs.plan(again: repair)
       online?.isPausing = true
       return advance() + [.retryLater]
     case .updates:
@@ -287,7 +287,7 @@ extension Replica {
       job.isSent = false
       online?.isPausing = true
       reports.saveFailed()
-      // Waiters for a later snapshot and updates are told as well: they would have to wait behind this change.
+      // Waiters for a later snapshot and updates fail as well: they would have to wait behind this change.
       let waiting = job.waiters.takeAll() + pending.takeWaiters()
       let refused = waiting + pending.takeUpdates() + job.waiters.takeUpdates() + pending.takeLaterUpdates()
       outgoing = .commit(job)
@@ -295,7 +295,7 @@ extension Replica {
     }
   }
 
-  /// The server refuses requests for this value. Tells all waiters. Local changes are kept, and sent once the server
+  /// The server refuses requests for this value. Fails all waiters. Local changes are kept, and sent once the server
   /// accepts them.
   ///
   /// - Parameter isUnread: Whether the server refuses reads as well.
@@ -334,10 +334,10 @@ extension Replica {
   /// A snapshot is saved. Resumes its waiters, except those of a flush if a reset is still to be committed.
   mutating func finish(_ waiters: Waiters) -> [Action] {
     guard pending.reset != nil else { return finish(waiters, nil) }
-    var told = waiters
-    pending.flush(afterReset: told.flush)
-    told.flush = []
-    return finish(told, nil)
+    var finished = waiters
+    pending.flush(afterReset: finished.flush)
+    finished.flush = []
+    return finish(finished, nil)
   }
 
   /// A snapshot is saved or has failed. Resumes its waiters, and lets the updates run that had to come after it.

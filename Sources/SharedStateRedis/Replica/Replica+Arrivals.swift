@@ -14,7 +14,8 @@ extension Replica {
   ) -> [Action] {
     let isMissed = message.meta.parent > max(confirmed.revision, evidence.floor)
     if message.meta.version == held.meta?.version, held.restorable != nil { return restored() }
-    // The value was given back, or the message was on its way when a read had already found it deleted: only a read tells.
+    // The value was given back, or the message was on its way when a read had already found it deleted: only a read
+    // decides.
     let isGone = confirmed.meta?.kind == .set && confirmed.content == .absent && message.revision == confirmed.revision
     if isGone, includesHeld(message) { return [.read] }
     let isKnown = held.meta?.lineage.covers(message.meta.version) ?? false
@@ -32,7 +33,7 @@ extension Replica {
     case .document(let document): content = .document(document)
     case .deleted: content = .absent
     case .reference:
-      // This is most likely the echo of our own commit. Wait for the reply, which tells.
+      // This is most likely the echo of our own commit. Wait for the reply, which decides.
       guard isCommitUnderWay else { return actions + [.read] }
       if let known = online?.referenced { online?.referenced = max(known, message.revision) }
       return actions
@@ -40,14 +41,14 @@ extension Replica {
     // Only a read refuses a document that is too large, because it names the size.
     if content.size > policy.maximumBytes { return actions + [.read] }
     // The value may have been deleted after the message.
-    if online?.mending.overtaken() ?? false { actions.append(.read) }
+    if online?.repairs.overtaken() ?? false { actions.append(.read) }
     evidence.raiseFloor(to: message.revision)
     evidence.hold(message.meta, content, vitals)
     return actions + confirm(content, message.revision, message.meta, isByWriter: true) + advance()
   }
 
-  /// Whether the message may be a recorded one, of a value that was deleted since: it is of another era, or its tombstone
-  /// would be gone by now.
+  /// Whether the message may be a recorded one, of a value that was deleted since: it is of another era, or its
+  /// tombstone would be gone by now.
   private func isOld(_ message: ChangeMessage, _ vitals: Vitals, _ clock: UInt64?) -> Bool {
     // A server that does not reveal its vitals has another era on each connection.
     if vitals.evictions != nil, let era = message.meta.lineage.era, era != vitals.era { return true }
@@ -69,9 +70,9 @@ extension Replica {
   /// The held version was announced once more: another service was faster to restore it.
   private mutating func restored() -> [Action] {
     let isAwaited =
-      online?.mending.repair?.kind == .restore || online?.mending.absence != nil || online?.mending.wait != nil
+      online?.repairs.repair?.kind == .restore || online?.repairs.absence != nil || online?.repairs.wait != nil
     guard !isVerified || isAwaited else { return [] }
-    online?.mending.restoredElsewhere()
+    online?.repairs.restoredElsewhere()
     confirmed.restored()
     evidence.outdateQuestions()
     return advance()
@@ -116,9 +117,9 @@ extension Replica {
   }
 
   /// A read was answered, and so were the ones before it. Returns it, or a new one if it is not known any more.
-  private mutating func answer(read number: UInt64) -> Questions.Read {
+  private mutating func answer(read number: UInt64) -> OutstandingReads.Read {
     questions.answer(read: number)
-    var read = Questions.Read(number: number, question: questions.asked, evidence: evidence.changes)
+    var read = OutstandingReads.Read(number: number, question: questions.asked, evidence: evidence.changes)
     while let first = online?.reads.first, first.number <= number {
       read = first
       online?.reads.removeFirst()
@@ -129,19 +130,19 @@ extension Replica {
   /// Whether a read was answered since the connection was made.
   private var isVerified: Bool { online?.isVerified ?? false }
 
-  /// The server has told how many keys it has evicted, after a value was found missing.
+  /// The server has reported how many keys it has evicted, after a value was found missing.
   ///
-  /// - Parameter vitals: `nil` if the server no longer tells.
+  /// - Parameter vitals: `nil` if the server no longer reports them.
   package mutating func counted(_ vitals: Vitals?) -> [Action] {
-    guard let absence = online?.mending.takeAbsence() else { return [] }
-    // A message or a read has told something else since.
+    guard let absence = online?.repairs.takeAbsence() else { return [] }
+    // A message or a read has shown something else since.
     guard evidence.changes == absence.evidence else { return [.read] + advance() }
     return judge(absence.stored, absence.isFirst, vitals) + advance()
   }
 
   /// The grace period for other services is over.
   mutating func graceEnded(_ grace: Grace) -> [Action] {
-    online?.mending.end(grace) ?? false ? [.read] : []
+    online?.repairs.end(grace) ?? false ? [.read] : []
   }
 
   /// An attempt to show a state has ended.
@@ -212,12 +213,12 @@ extension Replica {
     evidence.decide(by: stored.meta)
     // The repair for this stored value is under way already.
     let underWay = isCommitUnderWay ? repairUnderWay : nil
-    if stored == underWay?.stored || stored == online?.mending.repair?.stored {
-      online?.mending.takeAbsence()
+    if stored == underWay?.stored || stored == online?.repairs.repair?.stored {
+      online?.repairs.takeAbsence()
       return []
     }
     if isAboutEvictions(stored, vitals) {
-      online?.mending.wait(for: Mending.Absence(stored: stored, isFirst: isFirst, evidence: evidence.changes))
+      online?.repairs.wait(for: RepairState.Absence(stored: stored, isFirst: isFirst, evidence: evidence.changes))
       return [.count]
     }
     return judge(stored, isFirst, vitals)
@@ -242,17 +243,17 @@ extension Replica {
     _ isFirst: Bool,
     _ vitals: Vitals?
   ) -> [Action] {
-    online?.mending.takeAbsence()
+    online?.repairs.takeAbsence()
     let findings = Findings(
       stored: stored,
       held: held,
       memory: evidence.memory,
       vitals: vitals,
       isFirst: isFirst,
-      grace: online?.mending.wait.flatMap { $0.isOver && $0.stored == stored ? $0.grace : nil }
+      grace: online?.repairs.wait.flatMap { $0.isOver && $0.stored == stored ? $0.grace : nil }
     )
     let verdict = adapted(findings.verdict, to: stored)
-    if case .wait = verdict {} else { online?.mending.stopWaiting() }
+    if case .wait = verdict {} else { online?.repairs.stopWaiting() }
     return act(on: verdict, stored, vitals)
   }
 
@@ -267,11 +268,12 @@ extension Replica {
   private var mayRestore: Bool { policy.dataLoss == .reseed && online?.circumstances.mayRestore ?? true }
 
   /// Whether this service may make repairs, as far as is known.
-  private var mayMend: Bool { policy.access == .readWrite && online?.mending.isPermitted ?? true }
+  private var mayMend: Bool { policy.access == .readWrite && online?.repairs.isPermitted ?? true }
 
   /// The verdict as the key's policy and the service's rights allow it.
   private func adapted(_ verdict: Verdict, to stored: StoredValue) -> Verdict {
-    // A later version is gone for good. The older one that another service has restored gets a revision above it.
+    // A later version is gone for good. The older one that another service has restored is adopted with a revision
+    // above it.
     let isOlder = verdict == .follow && mayRestore && isOlderThanGone(stored)
     let verdict = adaptedToPolicy(isOlder ? .adopt : verdict, stored)
     if !mayMend {
@@ -284,7 +286,7 @@ extension Replica {
     }
     // A local change must not wait for a whole anti-entropy interval.
     if verdict == .wait(.antiEntropy), hasPendingChange {
-      return online?.mending.wait?.isOver ?? false ? .giveBack : .wait(.moment)
+      return online?.repairs.wait?.isOver ?? false ? .giveBack : .wait(.moment)
     }
     // A later version was confirmed and is gone. Restoring the held one would go back, so it gets a new revision.
     let isLater = confirmed.revision > held.revision
@@ -296,7 +298,7 @@ extension Replica {
     switch verdict {
     case .restore, .giveBack, .wait(.antiEntropy):
       let isDeleted = policy.dataLoss == .adoptServer && stored.isGone && stored.meta?.expiry == 0
-      // A document that has lost its revision gets another one.
+      // A document that has lost its revision is adopted.
       let isUnversioned = stored.meta == nil && stored.document != nil
       if !mayRestore { return (isDeleted || isUnversioned) && policy.detectsForeignEdits ? .adopt : .follow }
     case .merge: if !mayRestore { return stored.meta == nil ? .adopt : .follow }
@@ -313,10 +315,10 @@ extension Replica {
       let isLoss = held.meta.map { held in stored.meta.map { !$0.lineage.covers(held.version) } ?? true } ?? false
       return (isLoss ? reportLoss(of: stored) : []) + follow(stored, vitals)
     case .show:
-      online?.mending.drop()
+      online?.repairs.drop()
       return show(stored)
     case .leave:
-      online?.mending.drop()
+      online?.repairs.drop()
       // An edit that is shown was evicted before it had a revision.
       let isEdited = held.restorable == nil && confirmed.content.document != nil
       if isEdited, stored.content == .absent { return show(stored) }
@@ -325,33 +327,33 @@ extension Replica {
     case .adopt:
       let isLoss = stored.revision < held.revision && stored.content != confirmed.content
       let actions = (isLoss ? reportLoss(of: stored) : []) + show(stored)
-      online?.mending.plan(.adopt, of: stored)
+      online?.repairs.plan(.adopt, of: stored)
       return actions
     case .restore:
       // An edit may have been shown meanwhile, and was evicted with the rest.
       let isShown = confirmed.state == State(revision: held.revision, content: held.content)
       let actions = isShown ? [] : confirm(held.content, held.revision, held.meta)
-      online?.mending.plan(.restore, of: stored)
+      online?.repairs.plan(.restore, of: stored)
       guard !isShown else { return reportLoss(of: stored) }
       // The box has the held version if it was made here and no other state was shown since.
       if shown.isMadeHere(held) { shown.markReflected() }
       return reportLoss(of: stored) + actions
     case .merge:
-      online?.mending.plan(.merge, of: stored)
+      online?.repairs.plan(.merge, of: stored)
       return reportLoss(of: stored)
     case .giveBack:
-      online?.mending.plan(.giveBack, of: stored)
+      online?.repairs.plan(.giveBack, of: stored)
       return reportLoss(of: stored)
     case .wait(let grace):
-      online?.mending.drop()
+      online?.repairs.drop()
       let actions = stored.document == nil ? [] : show(stored)
-      return online?.mending.wait(grace, for: stored) ?? false ? actions + [.wait(grace)] : actions
+      return online?.repairs.wait(grace, for: stored) ?? false ? actions + [.wait(grace)] : actions
     }
   }
 
   /// Takes the stored value as the held version, and shows it.
   mutating func follow(_ stored: StoredValue, _ vitals: Vitals?) -> [Action] {
-    online?.mending.drop()
+    online?.repairs.drop()
     evidence.hold(stored.meta, stored.content, vitals)
     if stored.meta == nil, policy.dataLoss == .reseed { return show(stored) }
     let isKnown = stored.revision == confirmed.revision && stored.content == confirmed.content && unreadable == nil
@@ -386,7 +388,7 @@ extension Replica {
     isByWriter: Bool = false
   ) -> [Action] {
     // A newer version makes the repair pointless.
-    if revision > confirmed.revision { online?.mending.drop() }
+    if revision > confirmed.revision { online?.repairs.drop() }
     let before = confirmed.content
     confirmed.take(content, at: revision, meta, isMetaCertain: isMetaCertain, isByWriter: isByWriter)
     if shown.sight == .reflected, changesNothing(after: before) {

@@ -65,7 +65,7 @@ extension Replica {
   /// - Returns: The work whose result ``encoded(_:operation:)`` expects; `nil` if there is none.
   mutating func beginEncoding() -> Encoding? {
     guard mayBeginCommit, inFlight == nil, shown.showing == nil else { return nil }
-    if let repair = online?.mending.repair {
+    if let repair = online?.repairs.repair {
       guard repair.kind == .merge, case .merge(let documents) = fork(of: repair) else { return nil }
       return begin(makeEncoding(of: [], merging: documents))
     }
@@ -122,14 +122,14 @@ extension Replica {
 
   private mutating func finish(merge encoded: Encoded, of documents: Fork.Documents) -> [Action] {
     // The stored value or the held version may have changed meanwhile.
-    if let repair = online?.mending.repair, repair.kind == .merge, case .merge(documents) = fork(of: repair) {
+    if let repair = online?.repairs.repair, repair.kind == .merge, case .merge(documents) = fork(of: repair) {
       let merged = try? encoded.result.get()?.merged
       // If the two cannot be merged, the stored document stays. A service that knows more may still merge them.
       let outcome = Fork.Outcome(
         content: .document(merged ?? documents.stored),
         included: merged.flatMap { _ in held.meta?.lineage }
       )
-      online?.mending.merged(Fork.Merged(documents: documents, outcome: outcome))
+      online?.repairs.merged(Fork.Merged(documents: documents, outcome: outcome))
     }
     return advance()
   }
@@ -144,9 +144,9 @@ extension Replica {
     case .success where stamp <= pending.settledStamp && !waiters.isSave:
       // The change was reported twice. Committing it again would overwrite later writes of other services.
       let error = reports.givenUp.flatMap { $0.stamp >= pending.settledStamp ? $0.error : nil }
-      let told =
+      let finished =
         error.map { [.status(.saveError($0))] + finish(waiters, givenUp: $0) } ?? saved() + finish(waiters)
-      return told + settle(stamp: stamp) + advance()
+      return finished + settle(stamp: stamp) + advance()
     case .success(let documents):
       guard let documents else { return [] }
       if isOvertaken(encoding), !encoding.isReplacement {
@@ -172,8 +172,8 @@ extension Replica {
       return rollBack(stamp: stamp, waiters, error) + advance()
     case .failure(let error):
       // The change stays in the box and is given up here. A later one may well be sent.
-      let told = giveUp(stamp: stamp, error) + finish(waiters, givenUp: error)
-      return told + settle(stamp: stamp) + advance()
+      let givenUp = giveUp(stamp: stamp, error) + finish(waiters, givenUp: error)
+      return givenUp + settle(stamp: stamp) + advance()
     }
   }
 

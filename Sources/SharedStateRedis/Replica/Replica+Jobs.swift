@@ -8,7 +8,7 @@ extension Replica {
       case change(stamp: UInt64, encoded: Data, isReplacement: Bool)
       case updates
       case reset(stamp: UInt64)
-      case repair(Mending.Repair)
+      case repair(RepairState.Repair)
     }
 
     /// The stored value that the commit requires to take effect.
@@ -36,7 +36,7 @@ extension Replica {
     var content: StoredValue.Content
     var condition: Commit.Condition
     var expectation = Expectation()
-    /// The lineages that it was sent with, the last one last.
+    /// The lineages that it was sent with, in order.
     var lineages: [Lineage.Draft] = []
     /// Whether the box shows the sent document.
     var isReflected = false
@@ -92,7 +92,7 @@ extension Replica {
       if case .repair(let repair) = purpose { repair.kind == .restore } else { false }
     }
 
-    /// Whether it need not be sent: no caller waits for its updates any more, or its repair has to be judged anew.
+    /// Whether it need not be sent: no caller waits for its updates any more, or its repair has to be judged again.
     var isAbandoned: Bool {
       switch purpose {
       case .change, .reset: false
@@ -111,7 +111,7 @@ extension Replica {
       return isInterrupted && meta.writer == writer && meta.parent == expected && isAbove && isOfItsLine
     }
 
-    /// Whether it may be made anew on another version of this revision, because as far as can be seen it has not taken
+    /// Whether it may be remade on another version of this revision, because as far as can be seen it has not taken
     /// effect.
     func isUndone(at revision: Revision) -> Bool {
       switch purpose {
@@ -155,7 +155,7 @@ extension Replica {
   /// - Parameter vitals: The server's vitals as reported last.
   mutating func takeCommit(vitals: Vitals, nextOperation: () -> Operation) -> Sending? {
     guard mayBeginCommit, shown.showing == nil else { return nil }
-    if let repair = online?.mending.repair, isPointless(repair) { online?.mending.drop() }
+    if let repair = online?.repairs.repair, isPointless(repair) { online?.repairs.drop() }
     if let job = inFlight, job.isAbandoned || isPointless(job) { giveUp(job) }
     if inFlight == nil { beginJob(nextOperation) }
     guard var job = inFlight, !job.isSent else { return nil }
@@ -181,7 +181,7 @@ extension Replica {
   }
 
   /// Whether the version to be restored is no longer held.
-  private func isPointless(_ repair: Mending.Repair) -> Bool {
+  private func isPointless(_ repair: RepairState.Repair) -> Bool {
     held.restorable == nil && (repair.kind == .restore || repair.kind == .giveBack)
   }
 
@@ -229,16 +229,16 @@ extension Replica {
   }
 
   /// How the stored and the held history are reconciled.
-  func fork(of repair: Mending.Repair) -> Fork {
+  func fork(of repair: RepairState.Repair) -> Fork {
     Fork(stored: repair.stored, held: held, memory: evidence.memory, isMerged: policy.conflict.mergesHistories)
   }
 
-  private func wholeOutcome(of repair: Mending.Repair) -> Fork.Outcome? {
+  private func wholeOutcome(of repair: RepairState.Repair) -> Fork.Outcome? {
     if case .whole(let outcome) = fork(of: repair) { outcome } else { nil }
   }
 
   /// Whether two histories have yet to be merged, without the lock.
-  private func awaitsMerge(_ repair: Mending.Repair) -> Bool {
+  private func awaitsMerge(_ repair: RepairState.Repair) -> Bool {
     guard repair.kind == .merge, case .merge(let documents) = fork(of: repair) else { return false }
     return repair.merged?.documents != documents
   }
@@ -254,9 +254,9 @@ extension Replica {
 
   /// Begins a job that needs no encoding: a repair or a reset.
   private mutating func beginJob(_ nextOperation: () -> Operation) {
-    if let repair = online?.mending.repair {
+    if let repair = online?.repairs.repair {
       if awaitsMerge(repair) { return }
-      online?.mending.drop()
+      online?.repairs.drop()
       var expectation = Job.Expectation()
       (expectation.meta, expectation.content) = (repair.stored.meta, repair.stored.content)
       if repair.kind == .merge, repair.stored.meta == nil { expectation.basis = repair.stored.document }

@@ -8,7 +8,8 @@ extension Replica {
     return advance()
   }
 
-  /// Local mutations up to this stamp were made that this service may not commit. The box shows the confirmed state again.
+  /// Local mutations up to this stamp were made that this service may not commit. The box shows the confirmed state
+  /// again.
   package mutating func discarded(stamp: UInt64) -> [Action] {
     rollBack(stamp: stamp, Waiters(), .readOnly(name: name)) + advance()
   }
@@ -19,13 +20,13 @@ extension Replica {
   ///   - stamp: The box's stamp. A commit under way with this stamp or a later one satisfies the request.
   ///   - replacingUnreadable: Whether to replace a stored document that cannot be read.
   ///
-  /// An earlier change that was discarded while nobody waited for it fails the save instead.
+  /// An earlier change that was discarded while no caller waited for it fails the save instead.
   package mutating func save(
     waiter: UInt64,
     stamp: UInt64 = .max,
     replacingUnreadable: Bool = false
   ) -> [Action] {
-    // This is the first chance to notify the program, which sees the value that the change gave way to.
+    // This is the first chance to notify the program, which sees the value that replaced its change.
     if let error = reports.takeDiscarded() {
       outcomes.yield([([waiter], error)])
       return (hasPendingChange ? [] : [.settled]) + advance()
@@ -80,7 +81,7 @@ extension Replica {
     } else {
       outgoing.commit?.waiters.flush.insert(waiter)
     }
-    // A change behind an unreadable document is not acknowledged until a person has mended that.
+    // A change behind an unreadable document is not acknowledged until a person has fixed that.
     return unreadable == nil ? [] : advance()
   }
 
@@ -93,7 +94,7 @@ extension Replica {
     forget(update: waiter)
   }
 
-  /// Drops an update whose caller has stopped waiting. Updates that have run with it but were not sent run again
+  /// Discards an update whose caller has stopped waiting. Updates that have run with it but were not sent run again
   /// without it.
   private mutating func forget(update waiter: UInt64) {
     if outgoing.encoding?.work.updates.contains(waiter) ?? false { outgoing.encoding?.forgotten.insert(waiter) }

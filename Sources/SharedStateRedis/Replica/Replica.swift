@@ -26,10 +26,10 @@ package struct Replica: Sendable {
     /// Whether a read was answered.
     var isVerified = false
     /// The reads without an answer.
-    var reads: [Questions.Read] = []
+    var reads: [OutstandingReads.Read] = []
     /// The newest change that was announced without its document while our own commit was under way.
     var referenced = Revision.none
-    var mending = Mending()
+    var repairs = RepairState()
     /// Whether the pause after a refused commit is still running.
     var isPausing = false
     /// Why the server has refused the last commit, if the reason passes by itself.
@@ -83,7 +83,8 @@ package struct Replica: Sendable {
     case count
     /// Call ``Replica/graceEnded(_:)`` when the grace period is over.
     case wait(Grace)
-    /// There is something to commit: call ``Replica/takeCommit(vitals:nextOperation:)`` and ``Replica/beginEncoding()``.
+    /// There is something to commit: call ``Replica/takeCommit(vitals:nextOperation:)`` and
+    /// ``Replica/beginEncoding()``.
     case commit
     /// Every local change is acknowledged or given up, so the box need not be kept any longer.
     case settled
@@ -119,7 +120,7 @@ package struct Replica: Sendable {
     case gaveUp(RedisSharedStateError)
     /// The stored document cannot be decoded.
     ///
-    /// - `lastCommit`: The commit that gave it its revision; `nil`: it has none of its own. A client may have replaced
+    /// - `lastCommit`: The commit that assigned its revision; `nil`: it has none of its own. A client may have replaced
     ///   the document since.
     /// - `isDefault`: Whether the box has never shown a stored value, so that the default stays.
     case undecodable(RedisSharedStateError, lastCommit: LastCommit?, isDefault: Bool)
@@ -163,7 +164,7 @@ package struct Replica: Sendable {
   var confirmed = Confirmed()
   var evidence = Evidence()
   var shown = Shown()
-  var questions = Questions()
+  var questions = OutstandingReads()
   var reports = Reports()
   var pending = Pending()
   var outgoing = Outgoing.nothing
@@ -201,11 +202,11 @@ package struct Replica: Sendable {
   /// Whether it neither has anything to commit nor commits anything.
   var hasNothingToCommit: Bool {
     guard case .nothing = outgoing else { return false }
-    return !isWanted && online?.mending.repair == nil
+    return !isWanted && online?.repairs.repair == nil
   }
 
   /// The repair that is being committed.
-  var repairUnderWay: Mending.Repair? {
+  var repairUnderWay: RepairState.Repair? {
     if case .repair(let repair)? = inFlight?.purpose { repair } else { nil }
   }
 
@@ -215,26 +216,26 @@ package struct Replica: Sendable {
   }
 
   /// Whether the stored value was read on the present connection. A value that was found missing is looked at again.
-  var isRead: Bool { phase == .live && online?.mending.absence == nil }
+  var isRead: Bool { phase == .live && online?.repairs.absence == nil }
 
   /// Whether a change was announced without its document that is newer than the confirmed state.
   private var isReferenceNews: Bool { online.map { $0.referenced > confirmed.revision } ?? false }
 
   /// Whether the base of a commit is known, and no commit is being encoded.
   var mayBeginCommit: Bool {
-    phase == .live && outgoing.encoding == nil && !isAdoptedUnknown && online?.mending.absence == nil
-      && online?.mending.wait == nil
+    phase == .live && outgoing.encoding == nil && !isAdoptedUnknown && online?.repairs.absence == nil
+      && online?.repairs.wait == nil
       && evidence.alternatives.isEmpty
   }
 
   /// Whether the stored version is about to be merged with the lost one. The result is shown then.
   private var isMerging: Bool {
-    repairUnderWay?.kind == .merge || online?.mending.repair?.kind == .merge && online?.isPausing == false
+    repairUnderWay?.kind == .merge || online?.repairs.repair?.kind == .merge && online?.isPausing == false
   }
 
   /// Whether the content of this service's last adoption is not known yet.
   var isAdoptedUnknown: Bool {
-    guard let adopted = online?.mending.adopted else { return false }
+    guard let adopted = online?.repairs.adopted else { return false }
     return adopted.revision > confirmed.revision && adopted.read > questions.answeredRead
   }
 
@@ -259,7 +260,7 @@ package struct Replica: Sendable {
 
   /// The channel is subscribed to: no change can be missed from now on, so read.
   ///
-  /// That holds even for a channel that was subscribed to before: a share that was dropped and made again has
+  /// That holds even for a channel that was subscribed to before: a share that was released and made again has
   /// unsubscribed in between.
   package mutating func subscribed() -> [Action] {
     if phase == .subscribing { online?.phase = .reading }
@@ -306,8 +307,8 @@ package struct Replica: Sendable {
       online?.referenced = .none
     }
     if let delivery = nextDelivery() { return actions + [.show(delivery)] }
-    let told = outcomes.takeAll().flatMap { resume($0.waiters, $0.error) }
-    return actions + loaded() + told + nextCommit()
+    let resumed = outcomes.takeAll().flatMap { resume($0.waiters, $0.error) }
+    return actions + loaded() + resumed + nextCommit()
   }
 
   private mutating func nextDelivery() -> Delivery? {
@@ -348,7 +349,7 @@ package struct Replica: Sendable {
       giveUp(job)
       return putBack(job, nil) + nextCommit()
     }
-    if online?.mending.repair != nil || pending.reset != nil { return [.commit] }
+    if online?.repairs.repair != nil || pending.reset != nil { return [.commit] }
     let refused = refuseUpdates()
     if !pending.updates.isEmpty, pending.verification == nil { return refused + [.commit] }
     guard pending.hasSnapshot else { return refused }
@@ -358,21 +359,21 @@ package struct Replica: Sendable {
   /// Whether updates that are to be sent again would take effect on a version older than the held one: the server has
   /// lost that, and has again the version that they expect.
   private func passesOverHeld(_ job: Job) -> Bool {
-    guard case .updates = job.purpose, job.isInterrupted, let meta = held.meta, let repair = online?.mending.repair,
+    guard case .updates = job.purpose, job.isInterrupted, let meta = held.meta, let repair = online?.repairs.repair,
       repair.kind == .restore || repair.kind == .giveBack
     else { return false }
     return repair.stored.revision == job.expected && meta.revision > job.expected
       && !job.hasMade(meta, writer: policy.writer)
   }
 
-  /// Whether a commit that is not under way has to be made anew, on a new base or after something else.
+  /// Whether a commit that is not under way has to be remade, on a new base or after something else.
   private func isOutdated(_ job: Job) -> Bool {
     // A change made after the reset was requested is kept, so it is committed after the reset.
     if let reset = pending.reset, let stamp = job.stamp, stamp > reset.stamp, !job.isInterrupted { return true }
     if maySend(job) {
       guard unreadable == nil else { return !job.isLocalChange && !job.isInterrupted }
       // Its base was edited, or has expired.
-      if let repair = online?.mending.repair, repair.kind != .restore, job.isUndone(at: repair.stored.revision) {
+      if let repair = online?.repairs.repair, repair.kind != .restore, job.isUndone(at: repair.stored.revision) {
         return true
       }
       let isEdited = job.expected == confirmed.storedRevision && job.expectation.content != confirmed.content
@@ -381,11 +382,11 @@ package struct Replica: Sendable {
     // It may have taken effect, and its operation identifies exactly that content.
     if mayCommit { return true }
     if let reset = pending.reset, let stamp = job.stamp, reset.stamp >= stamp { return true }
-    // A server that has lost data does not remember the job either, so it may as well be made anew.
-    return online?.mending.repair.map { $0.kind != .adopt || !job.isInterrupted } ?? false
+    // A server that has lost data does not remember the job either, so it may as well be remade.
+    return online?.repairs.repair.map { $0.kind != .adopt || !job.isInterrupted } ?? false
   }
 
-  /// Makes the commit anew if the stored value has changed, or became unreadable, while it was being encoded.
+  /// Remakes the commit if the stored value has changed, or became unreadable, while it was being encoded.
   mutating func remadeIfOutdated() -> [Action] {
     if let inFlight, isOutdated(inFlight) || !maySend(inFlight) { advance() } else { [] }
   }
@@ -418,7 +419,7 @@ package struct Replica: Sendable {
 
   /// Reports that the box is up to date, or that the stored document cannot be read, once no delivery is pending.
   private mutating func loaded() -> [Action] {
-    guard phase == .live, shown.sight != .unknown, online?.mending.absence == nil, !isMerging else { return [] }
+    guard phase == .live, shown.sight != .unknown, online?.repairs.absence == nil, !isMerging else { return [] }
     shown.finishLoading()
     let resumed = resume(questions.takeAnsweredLoads(), unreadable)
     guard !questions.hasLoads, reports.loaded(unreadable) else { return resumed }

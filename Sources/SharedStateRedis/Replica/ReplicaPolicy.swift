@@ -4,9 +4,9 @@ package struct ReplicaPolicy: Hashable, Sendable {
   var dataLoss: DataLossPolicy
   /// In milliseconds; 0 if the value does not expire.
   package var timeToLive: UInt64
-  /// Whether edits made without a revision get one.
+  /// Whether edits made without a revision are adopted.
   package var detectsForeignEdits: Bool
-  /// Whether this service may commit and mend anything.
+  /// Whether this service may commit and repair anything.
   package var access: RedisAccess
   /// The largest document that is read, or taken from a message, in bytes.
   package var maximumBytes: Int

@@ -1,9 +1,9 @@
 extension RedisConfiguration {
-  /// How a store knows its server, and the server this service, over TLS 1.2 or later.
+  /// How a store and its server authenticate each other, over TLS 1.2 or later.
   ///
   /// All files are in the PEM format. They are read before an attempt to connect, again whenever they have changed.
   public struct TLS: Hashable, Sendable {
-    /// What proves to the server who this service is.
+    /// The certificate and the key with which this service proves its identity to the server.
     public struct Identity: Hashable, Sendable {
       /// The path of the certificate, which the intermediate certificates may follow.
       public var certificate: String
@@ -18,10 +18,10 @@ extension RedisConfiguration {
 
     /// The path of the certificates that are trusted to vouch for the server; `nil`: those that the system trusts.
     public var authority: String?
-    /// What the server is shown if it asks for a certificate; `nil`: nothing.
+    /// Presented to the server if it asks for a certificate; `nil`: there is none.
     public var identity: Identity?
-    /// The name, or the address, that the server's certificate must contain as a subject alternative name; `nil`: the host
-    /// of the address.
+    /// The name, or the address, that the server's certificate must contain as a subject alternative name; `nil`: the
+    /// host of the address.
     public var serverName: String?
 
     /// Without arguments: trusts the authorities of the system, and expects a certificate for the host of the address.

@@ -2,10 +2,10 @@
   internal import COpenSSL
   import Synchronization
 
-  /// What the connections of a store have in common: whom they trust, what they show, and which sessions they resume.
+  /// What the connections of a store share: the trusted authorities, the own certificate, and the sessions to resume.
   final class TLSContext: @unchecked Sendable {
-    // `@unchecked Sendable` is right because only the initialiser changes the context, and OpenSSL counts the references of
-    // its connections atomically. A mutex guards the sessions.
+    // `@unchecked Sendable` is right because only the initialiser changes the context, and OpenSSL counts the
+    // references of its connections atomically. A mutex guards the sessions.
     let pointer: OpaquePointer
     let hasIdentity: Bool
     private let sessions = Mutex<[(server: TLSServerName, session: TLSSession)]>([])
@@ -31,7 +31,7 @@
 
     deinit { SSL_CTX_free(pointer) }
 
-    /// Takes the newest session with a server. One that the server does not like is not tried again.
+    /// Takes the newest session with a server. A session that the server rejects is not tried again.
     func takeSession(with server: TLSServerName) -> TLSSession? {
       sessions.withLock { sessions in
         sessions.lastIndex { $0.server == server }.map { sessions.remove(at: $0).session }
@@ -55,8 +55,8 @@
 
   /// What both sides agreed on in an earlier connection, so that the next one needs no certificates.
   final class TLSSession: @unchecked Sendable {
-    // `@unchecked Sendable` is right because nothing changes a session that a connection has handed out, and OpenSSL counts
-    // the references to it atomically.
+    // `@unchecked Sendable` is right because nothing changes a session that a connection has handed out, and OpenSSL
+    // counts the references to it atomically.
     let pointer: OpaquePointer
 
     /// The present session of a connection; `nil`: there is none yet.

@@ -25,7 +25,7 @@
       until deadline: Instant
     ) throws(RedisSharedStateError) -> any Transport {
       guard case .tcp(let host, _) = endpoint else { return try base.dial(endpoint, until: deadline) }
-      // What is wrong with a file is said whether or not the server answers.
+      // An unusable file is reported whether or not the server answers.
       let context = try currentContext()
       return try secure(try base.dial(endpoint, until: deadline), host, context, until: deadline)
     }
@@ -56,7 +56,7 @@
     /// The context for the files as they are now. Sessions that were agreed on with other files end with their context.
     private func currentContext() throws(RedisSharedStateError) -> TLSContext {
       try loaded.withLock { loaded throws(RedisSharedStateError) in
-        // Looked at before they are read, so that a change in between is noticed next time.
+        // Taken before the files are read, so that a change in between is noticed next time.
         let versions = [tls.authority, tls.identity?.certificate, tls.identity?.key].map {
           $0.flatMap { FileVersion(path: $0) }
         }

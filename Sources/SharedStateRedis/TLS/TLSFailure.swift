@@ -1,7 +1,7 @@
 #if TLS
   internal import COpenSSL
 
-  /// What has ended a TLS connection, or has kept it from being made.
+  /// Why a TLS connection ended, or could not be made.
   enum TLSFailure: Hashable {
     /// The server's certificate is not accepted, for this reason of OpenSSL.
     case refusedCertificate(code: Int)
@@ -27,7 +27,7 @@
     /// As an error of the store.
     ///
     /// - Parameters:
-    ///   - server: Whom the certificate had to be for.
+    ///   - server: The name or the address that the certificate had to contain.
     ///   - hasIdentity: Whether the server could be shown a certificate.
     ///   - isShakingHands: Whether the connection was being made.
     func error(server: TLSServerName, hasIdentity: Bool, isShakingHands: Bool) -> RedisSharedStateError {
@@ -72,7 +72,8 @@
 
     private static let certificateRequired = 116
 
-    /// Bad, unsupported, revoked, expired or unknown certificate, unknown authority, access denied, certificate required.
+    /// Bad, unsupported, revoked, expired or unknown certificate, unknown authority, access denied, certificate
+    /// required.
     private static let aboutCertificates: Set = [42, 43, 44, 45, 46, 48, 49, certificateRequired]
     /// Handshake failure, illegal parameter, protocol version, insufficient security, unrecognized name.
     private static let aboutTerms: Set = [40, 47, 70, 71, 112]

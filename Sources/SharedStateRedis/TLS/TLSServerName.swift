@@ -1,10 +1,10 @@
 #if TLS
   import Glibc
 
-  /// Whom the certificate of a server must be for.
+  /// The name or the address that the certificate of a server must contain.
   enum TLSServerName: Hashable {
     case name(String)
-    /// Never told to the server in clear: the protocol knows names only.
+    /// Never sent to the server in clear: the protocol knows names only.
     case address(String)
 
     /// - Parameter text: A host name, or an IPv4 or IPv6 address, as a URL contains it.

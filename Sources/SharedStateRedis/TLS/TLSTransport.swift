@@ -24,7 +24,7 @@
     /// The session that was looked at last.
     private var session: TLSSession?
 
-    /// This much is read, or encrypted, at once: four records.
+    /// This much is read, or encrypted, at a time: four records.
     private static let pieceBytes = 65_536
 
     /// - Parameter base: Connected.
@@ -46,10 +46,11 @@
       piece.deallocate()
     }
 
-    /// Whether this connection has gone on with the session of an earlier one.
+    /// Whether this connection has resumed the session of an earlier one.
     package var isResumed: Bool { SSL_session_reused(connection) != 0 }
 
-    /// Agrees with the server on a secure connection, and verifies the server. Blocks no longer than until the deadline.
+    /// Agrees with the server on a secure connection, and verifies the server. Blocks no longer than until the
+    /// deadline.
     /// - Throws: ``RedisSharedStateError/Code/tlsFailed``, ``RedisSharedStateError/Code/disconnected``,
     ///   ``RedisSharedStateError/Code/timedOut``.
     package func shakeHands(until deadline: Instant) throws(RedisSharedStateError) {
@@ -61,7 +62,7 @@
         let result = SSL_do_handshake(connection)
         if result != 1, SSL_get_error(connection, result) != SSL_ERROR_WANT_READ {
           let failure = fail(isShakingHands: true)
-          // The alert that tells the server why.
+          // The alert with the reason.
           _ = try? flush()
           throw failure
         }
@@ -93,7 +94,7 @@
       }
     }
 
-    /// Has the certificate of the server verified for its name, and tells the server which of its names is meant.
+    /// Has the certificate of the server verified for its name, and sends the server the expected name.
     private func expectServer() throws(RedisSharedStateError) {
       let isUsable =
         switch server {
@@ -137,8 +138,8 @@
           mayHaveMore = received == piece.count
         }
         keepSession()
-        // The answers of TLS itself, such as new keys. The next write sends what does not leave now, or reports why not:
-        // what the server has said comes first.
+        // The answers of TLS itself, such as new keys. The next write sends what does not leave now, or reports why
+        // not: what the server has said comes first.
         _ = try? flush()
       } catch {
         failure = error

@@ -6,14 +6,14 @@ internal import CHiredis
   import Musl
 #endif
 
-/// The stack that the program's coders need, which recurse for each level of a document.
+/// The stack that the user's coders need, which recurse for each level of a document.
 enum CoderStack {
   /// What the link's own thread has. Half a megabyte overflows before the decoder stops at a deeply nested document. In
   /// bytes.
   static let size = 2 << 20
 
-  /// Where the end of a thread's stack is kept, because asking the system for it takes long on the main thread; `nil`: the
-  /// process has no place left for it.
+  /// Where the end of a thread's stack is kept, because asking the system for it takes long on the main thread; `nil`:
+  /// the process has no place left for it.
   private static let key: pthread_key_t? = {
     var key = pthread_key_t()
     return pthread_key_create(&key, nil) == 0 ? key : nil

@@ -4,15 +4,15 @@ import SharedStateDependencies
 import Synchronization
 
 extension RedisStore {
-  /// Reads a document whatever the type of other shares of its name, and never writes: what the server has lost, or what
-  /// an edit lacks, is left to other services.
+  /// Reads a document whatever the type of other shares of its name, and never writes: other services restore what the
+  /// server has lost, and adopt edits.
   ///
   /// Each call makes a replica of its own.
   /// - Parameters:
   ///   - name: The name, as in ``RedisSharedKey``.
   ///   - initialValue: The value until the document is loaded.
-  ///   - read: Makes a value of the document, on any thread; `nil`: the document was deleted. If it throws an error, the
-  ///     reader keeps its value, and has that as its `loadError`.
+  ///   - read: Makes a value of the document, on any thread; `nil`: the document was deleted. If it throws an error,
+  ///     the reader keeps its value, and has that as its `loadError`.
   package func reader<Value: Sendable>(
     of name: String,
     initialValue: Value,
@@ -56,7 +56,7 @@ private final class DocumentPersistence<Value: Sendable>: BoxPersistence, Replic
     if case .success(let id) = state.withLock({ $0.membership }) { store.link.leave(id) }
   }
 
-  /// Joins the replicas of the store; loading goes on in the background.
+  /// Joins the replicas of the store; loading continues in the background.
   func start(_ box: ValueBox<Value>) {
     state.withLock { $0.box = box }
     let policy = ReplicaPolicy(
@@ -97,16 +97,17 @@ private final class DocumentPersistence<Value: Sendable>: BoxPersistence, Replic
   func errorIsUnread(_ message: String) {}
 
   func isBlocked(by code: BlockedCode, share: String, sharedAt place: String?) {
-    store.watch.isBlocked(by: code, of: name, sharedAt: place)
+    store.telemetry.isBlocked(by: code, of: name, sharedAt: place)
   }
 
   func threadIsRefused(_ refusal: ThreadStarter.Refusal) {
-    store.watch.threadRefused("shared-delivery", refusal)
+    store.telemetry.threadRefused("shared-delivery", refusal)
   }
 
   // MARK: ReplicaAttachment
 
   var declaredAt: String? { nil }
+  var status: BoxStatus? { state.withLock { $0.box }?.status }
 
   func encode(
     _ encoding: Replica.Encoding,

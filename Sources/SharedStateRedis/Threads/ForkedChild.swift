@@ -8,7 +8,7 @@ import Synchronization
 
 /// Notices that this process is the child of a `fork`, which has the stores of its parent, but not their threads.
 ///
-/// The child shares the connections of its parent, and a lock may be held for ever, by a thread that the child does not
+/// The child shares the connections of its parent, and a lock may be held forever, by a thread that the child does not
 /// have. So no operation gets that far there.
 enum ForkedChild {
   private static let flag = Atomic(false)

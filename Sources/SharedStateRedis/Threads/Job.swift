@@ -2,7 +2,7 @@
 typealias Job = LinkState.Effect
 
 /// What remains to be done after the lock was released.
-struct Todo: Sendable {
+struct RemainingEffects: Sendable {
   var jobs: [Job] = []
   var wakesWriter = false
   var wakesSubscriber = false
@@ -39,25 +39,26 @@ extension Link {
     case .answer(_, let stored, let callback): callback(.success(stored))
     case .wake(let purpose): wake(purpose)
     case .statusChanged(let session, let isLive, let number): onStatusChange(session, isLive, number)
-    case .sessionChanged(let session): watch.sessionChanged(session)
-    case .incident(let name, let incident): watch.happened(incident, to: name)
-    case .losesAgain(let name): watch.losesAgain(name)
-    case .closesIdleConnections(let interval): watch.closesIdleConnections(askedAfter: interval)
-    case .trackingRefused(let error): watch.trackingRefused(error)
-    case .trackingFutile: watch.trackingFutile()
-    case .trackingSilent: watch.trackingSilent()
-    case .vitalsRefused: watch.vitalsRefused()
+    case .sessionChanged(let session): telemetry.sessionChanged(session)
+    case .incident(let name, let incident): telemetry.happened(incident, to: name)
+    case .losesAgain(let name): telemetry.losesAgain(name)
+    case .closesIdleConnections(let interval): telemetry.closesIdleConnections(askedAfter: interval)
+    case .trackingRefused(let error): telemetry.trackingRefused(error)
+    case .trackingFutile: telemetry.trackingFutile()
+    case .trackingSilent: telemetry.trackingSilent()
+    case .vitalsRefused: telemetry.vitalsRefused()
+    case .decided(let name, let decision): telemetry.decided(decision, about: name)
     case .measured(let report):
-      watch.metrics.publish(report)
+      telemetry.metrics.publish(report)
       return .published
-    case .malformedMessage(let channel): watch.ignoredMessage(on: channel)
-    case .unprovenMessage(let channel): watch.unprovenMessage(on: channel)
+    case .malformedMessage(let channel): telemetry.ignoredMessage(on: channel)
+    case .unprovenMessage(let channel): telemetry.unprovenMessage(on: channel)
     }
     return nil
   }
 }
 
-extension Todo {
+extension RemainingEffects {
   /// Adds effects. Threads are woken before any of the others is performed.
   mutating func add(_ effects: [LinkState.Effect]) {
     for effect in effects {

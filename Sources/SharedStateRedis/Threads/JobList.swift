@@ -79,8 +79,8 @@ final class JobList: Sendable {
   /// The thread that is running a job; `nil`: there is none, or it is unknown.
   var busyThread: SystemThread? { state.withLock { $0.running == nil ? nil : $0.thread } }
 
-  /// Notes that time has passed, and returns whether the job that the thread is running takes too long; `nil`: it is not
-  /// running one. Time in which the thread waited for a processor does not count.
+  /// Notes that time has passed, and returns whether the job that the thread is running takes too long; `nil`: it is
+  /// not running one. Time in which the thread waited for a processor does not count.
   ///
   /// - Parameter runDelay: How long ``busyThread`` has waited for a processor, in total; `nil`: it is unknown.
   func tick(runDelay: Duration? = nil) -> Bool? {

@@ -2,7 +2,7 @@ import Dispatch
 import SharedStateDependencies
 import Synchronization
 
-/// The thread that notices, for all links of the process, that a thread spends too long in the program's code.
+/// The thread that notices, for all links of the process, that a thread spends too long in user code.
 ///
 /// It ticks only while there are jobs to watch, and sleeps otherwise: waking it takes one system call for each burst of
 /// activity. It ends with the last link. At each tick it also tries again to start threads that the system has refused
@@ -14,7 +14,7 @@ final class JobWatch: Sendable {
   static let patience = 1
   /// The number of ticks without any job after which a link is not watched any more.
   static let lingering = 10
-  /// Shorter than a delay that anybody would notice, and longer than most code takes.
+  /// Shorter than a noticeable delay, and longer than most code takes.
   static let tick = Duration.milliseconds(10)
   /// In seconds.
   private static let pauseAfterRefusal = 0.1
@@ -56,7 +56,7 @@ final class JobWatch: Sendable {
     do throws(ThreadStarter.Refusal) {
       try ThreadStarter.system.start("redis-watch") { [self] in run() }
     } catch {
-      for link in state.withLock(\.added) { link.watch.threadRefused("redis-watch", error) }
+      for link in state.withLock(\.added) { link.telemetry.threadRefused("redis-watch", error) }
       // All other threads are tried again by the watch, so there may be no other thread to try this one again.
       DispatchQueue.global().asyncAfter(deadline: .now() + Self.pauseAfterRefusal) { [self] in startThread() }
     }

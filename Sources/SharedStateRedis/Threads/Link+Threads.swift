@@ -22,14 +22,14 @@ extension Link {
     static var none: Wait { Wait(until: .past, isOver: true) }
   }
 
-  func startThread(_ guarded: inout Guarded, _ todo: inout Todo) {
+  func startThread(_ guarded: inout Guarded, _ remaining: inout RemainingEffects) {
     guard guarded.lacksThread, guarded.state.mayStartThread(now: .now) else { return }
     let begun = ConnectionPurpose.allCases.filter { guarded.roles[$0].begin(in: guarded.state) }
     // It was about to end.
-    guard !guarded.hasThread else { return (todo.wakesWriter, todo.wakesSubscriber) = (true, true) }
+    guard !guarded.hasThread else { return (remaining.wakesWriter, remaining.wakesSubscriber) = (true, true) }
     do throws(ThreadStarter.Refusal) {
       guarded.lastTurn += 1
-      // The thread enters the list at once.
+      // The thread enters the list immediately.
       jobs.begin(guarded.lastTurn)
       try startThread(guarded.lastTurn, guarded.state.configuration)
       guarded.hasThread = true
@@ -60,7 +60,7 @@ extension Link {
   }
 
   /// Takes the steps of both roles until they wait, and runs postponed jobs for a moment. Returns whether the thread
-  /// goes on.
+  /// continues.
   private func serve(_ waits: inout PerConnection<Wait>, _ turn: UInt64) -> Bool {
     // While a connection is opened, nothing else looks at the deadlines.
     var deadlines: DeadlineWatch?
@@ -148,11 +148,12 @@ extension Link {
     }
   }
 
-  /// The report of a role that has waited; `nil`: it goes on waiting, because nothing has arrived that it could use yet.
+  /// The report of a role that has waited; `nil`: it continues to wait, because nothing has arrived that it could use
+  /// yet.
   func report(of purpose: ConnectionPurpose, _ waits: inout PerConnection<Wait>) -> Report? {
     let report = report(of: waits[purpose])
     // The end of the subscriber's connection ends the writer's too, so the replies that have arrived there come first.
-    // Nothing is sent in between: it would be in doubt at once.
+    // Nothing is sent in between: its outcome would be unknown immediately.
     if case .failed? = report, purpose == .subscriber, let replies = self.report(of: waits[.writer]) {
       (waits[.writer].hasArrived, waits[.writer].isOver) = (false, true)
       guarded.withLock { $0.roles[.writer].note(replies, in: &$0.state, now: .now) }
@@ -173,8 +174,8 @@ extension Link {
     }
   }
 
-  /// Runs jobs until there is something to report; `nil`: the thread has lost its roles during one of them, and has done
-  /// what remains for it to do.
+  /// Runs jobs until there is something to report; `nil`: the thread has lost its roles during one of them, and has
+  /// done what remains for it to do.
   func performJobs(_ turn: UInt64) -> Report? {
     var (outcome, owner): (Job.Outcome?, Job.Owner?) = (nil, nil)
     while true {
@@ -205,12 +206,12 @@ extension Link {
     var outcomes: [Job.Outcome] = []
     while true {
       let mayGoOn = Instant.now < end
-      let (next, todo, needsWatch) = guarded.withLock { guarded in
-        var todo = Todo()
-        for outcome in outcomes { guarded.note(outcome, &todo) }
-        return (mayGoOn ? guarded.nextPostponedJob() : nil, todo, schedule == nil && guarded.beginWatch())
+      let (next, remaining, needsWatch) = guarded.withLock { guarded in
+        var remaining = RemainingEffects()
+        for outcome in outcomes { guarded.note(outcome, &remaining) }
+        return (mayGoOn ? guarded.nextPostponedJob() : nil, remaining, schedule == nil && guarded.beginWatch())
       }
-      wake(todo)
+      wake(remaining)
       if needsWatch { JobWatch.shared.add(self) }
       guard let next else { return true }
       _ = jobs.append([next])
@@ -231,7 +232,7 @@ extension Link {
       do throws(ThreadStarter.Refusal) {
         deadlines = try DeadlineWatch(on: threads) { [self] in expireWaiters() }
       } catch {
-        watch.threadRefused("redis-deadlines", error)
+        telemetry.threadRefused("redis-deadlines", error)
         // Without it, this thread has to look at the deadlines between attempts.
         timeout = min(timeout, DeadlineWatch.longestPause)
       }
@@ -256,35 +257,35 @@ extension Link {
 
   func decide(_ purpose: ConnectionPurpose, after report: Report) -> Step {
     let departed = takeDepartures()
-    let (step, todo, needsWatch) = guarded.withLock { guarded -> (Step, Todo, Bool) in
-      var todo = Todo()
+    let (step, remaining, needsWatch) = guarded.withLock { guarded -> (Step, RemainingEffects, Bool) in
+      var remaining = RemainingEffects()
       for id in departed { guarded.state.leave(id) }
-      startThread(&guarded, &todo)
+      startThread(&guarded, &remaining)
       var report = report
       // The subscriber may report what was left of the writer's jobs by another thread.
       if purpose == .subscriber, case .performed(let outcomes) = report {
-        for outcome in outcomes { guarded.note(outcome, &todo) }
+        for outcome in outcomes { guarded.note(outcome, &remaining) }
         report = .performed([])
       }
-      let step = nextStep(for: purpose, after: report, &guarded, &todo)
-      guard case .perform = step else { return (step, todo, false) }
-      return (step, todo, schedule == nil && guarded.beginWatch())
+      let step = nextStep(for: purpose, after: report, &guarded, &remaining)
+      guard case .perform = step else { return (step, remaining, false) }
+      return (step, remaining, schedule == nil && guarded.beginWatch())
     }
     // The thread itself is awake.
-    if todo.wakesWriter { note(wakeOf: .writer) }
-    if todo.wakesSubscriber { note(wakeOf: .subscriber) }
+    if remaining.wakesWriter { note(wakeOf: .writer) }
+    if remaining.wakesSubscriber { note(wakeOf: .subscriber) }
     if needsWatch { JobWatch.shared.add(self) }
-    if todo.measures { measure() }
+    if remaining.measures { measure() }
     return step
   }
 
   /// Looks, once a second at most, whether the program has set a metrics factory by now, and whether bytes have to be
   /// published that nothing else was counted with, such as those of a PING.
   private func measure() {
-    guard watch.metrics.hasBackEnd else { return }
+    guard telemetry.metrics.hasBackEnd else { return }
     let isDue = guarded.withLock { guarded in
       if !guarded.state.measurements.isWanted { guarded.state.measurements.begin() }
-      if !watch.metrics.traffic.isEmpty { guarded.state.measurements.touch() }
+      if !telemetry.metrics.traffic.isEmpty { guarded.state.measurements.touch() }
       return guarded.state.measurements.isDue
     }
     if isDue { note(wakeOf: .writer) }
@@ -292,17 +293,17 @@ extension Link {
 
   /// The next job of a thread that has lost its roles.
   private func nextLate(after outcome: Job.Outcome?, of owner: Job.Owner?) -> Job? {
-    // Without an owner, no code of the program was called, and there is nothing to set aside.
-    let (next, todo) = guarded.withLock { guarded -> (Job?, Todo) in
-      var todo = Todo()
-      if let outcome { guarded.note(outcome, &todo) }
-      guard let owner else { return (nil, todo) }
-      takeEffects(of: &guarded, into: &todo)
-      guarded.setAside(&todo, behind: owner)
+    // Without an owner, no user code was called, and there is nothing to set aside.
+    let (next, remaining) = guarded.withLock { guarded -> (Job?, RemainingEffects) in
+      var remaining = RemainingEffects()
+      if let outcome { guarded.note(outcome, &remaining) }
+      guard let owner else { return (nil, remaining) }
+      takeEffects(of: &guarded, into: &remaining)
+      guarded.setAside(&remaining, behind: owner)
       // Jobs of other owners may be among them. They do not change the owner that this thread works for.
-      return (guarded.nextJob(ofSlow: owner), todo)
+      return (guarded.nextJob(ofSlow: owner), remaining)
     }
-    wake(todo)
+    wake(remaining)
     return next
   }
 
@@ -311,18 +312,18 @@ extension Link {
     for purpose: ConnectionPurpose,
     after report: Report,
     _ guarded: inout Guarded,
-    _ todo: inout Todo
+    _ remaining: inout RemainingEffects
   ) -> Step {
     var report = report
     while true {
       let now = Instant.now
-      todo.measures = guarded.isTimeToMeasure(at: now) || todo.measures
+      remaining.measures = guarded.isTimeToMeasure(at: now) || remaining.measures
       let step = guarded.roles[purpose].next(after: report, in: &guarded.state, now: now)
       guard case .perform(let effects) = step else { return step }
-      add(effects, of: guarded.state, to: &todo)
-      guarded.setAside(&todo)
-      let hasJobs = jobs.append(todo.jobs)
-      todo.jobs = []
+      add(effects, of: guarded.state, to: &remaining)
+      guarded.setAside(&remaining)
+      let hasJobs = jobs.append(remaining.jobs)
+      remaining.jobs = []
       if hasJobs { return .perform([]) }
       report = .performed([])
     }
@@ -335,28 +336,28 @@ extension Link {
   func checkJobs() -> Bool {
     // Read from a file, so not under a lock.
     let runDelay = jobs.busyThread?.runDelay
-    let (isBusy, refusal, todo) = guarded.withLock { guarded -> (Bool, ThreadStarter.Refusal?, Todo) in
-      var (todo, refusal) = (Todo(), ThreadStarter.Refusal?.none)
+    let (isBusy, refusal, remaining) = guarded.withLock { guarded -> (Bool, ThreadStarter.Refusal?, RemainingEffects) in
+      var (remaining, refusal) = (RemainingEffects(), ThreadStarter.Refusal?.none)
       let isTooLong = jobs.tick(runDelay: runDelay)
       do throws(ThreadStarter.Refusal) {
-        if isTooLong == true { try relieve(&guarded, &todo) }
+        if isTooLong == true { try relieve(&guarded, &remaining) }
       } catch {
         refusal = error
       }
-      startThread(&guarded, &todo)
-      guarded.noteHeldUp(by: refusal, now: .now, &todo)
-      // Nobody else performs them.
-      if !guarded.hasThread || guarded.heldUp != nil { takeEffects(of: &guarded, into: &todo) }
+      startThread(&guarded, &remaining)
+      guarded.noteHeldUp(by: refusal, now: .now, &remaining)
+      // No other thread performs them.
+      if !guarded.hasThread || guarded.heldUp != nil { takeEffects(of: &guarded, into: &remaining) }
       let isBusy = isTooLong != nil || guarded.lacksThread
-      return (guarded.goesOnWatching(isBusy: isBusy), refusal, todo)
+      return (guarded.goesOnWatching(isBusy: isBusy), refusal, remaining)
     }
-    if let refusal { watch.threadRefused("redis-link", refusal) }
-    perform(todo)
+    if let refusal { telemetry.threadRefused("redis-link", refusal) }
+    perform(remaining)
     return isBusy
   }
 
-  /// Gives the roles of the thread that a job keeps to a new thread.
-  private func relieve(_ guarded: inout Guarded, _ todo: inout Todo) throws(ThreadStarter.Refusal) {
+  /// Gives the roles of a thread that a job holds up to a new thread.
+  private func relieve(_ guarded: inout Guarded, _ remaining: inout RemainingEffects) throws(ThreadStarter.Refusal) {
     let turn = guarded.lastTurn + 1
     let configuration = guarded.state.configuration
     let relieved = try jobs.relieve(by: turn) { () throws(ThreadStarter.Refusal) in
@@ -372,24 +373,24 @@ extension Link {
     } else {
       guarded.slow[owner, default: SlowOwner()].threads += 1
     }
-    todo.jobs = relieved.jobs
-    guarded.setAside(&todo)
+    remaining.jobs = relieved.jobs
+    guarded.setAside(&remaining)
   }
 }
 
 extension Link.Guarded {
   /// Takes the outcome of a job, whichever role or thread has performed it.
-  mutating func note(_ outcome: Job.Outcome, _ todo: inout Todo) {
+  mutating func note(_ outcome: Job.Outcome, _ remaining: inout RemainingEffects) {
     roles[.writer].note(outcome, in: &state, now: .now)
     // Its connection sends the request.
-    if case .encoded = outcome { todo.wakesWriter = true }
+    if case .encoded = outcome { remaining.wakesWriter = true }
   }
 
   /// Whether there are postponed jobs for the thread.
   fileprivate var hasPostponed: Bool { served != nil || postponed.first != nil }
 
-  /// Whether the thread ends, because neither role is needed. Decided under the lock, so that the next caller that needs
-  /// the server starts a new thread.
+  /// Whether the thread ends, because neither role is needed. Decided under the lock, so that the next caller that
+  /// needs the server starts a new thread.
   fileprivate mutating func endThread() -> Bool {
     guard !roles[.writer].isTaken, !roles[.subscriber].isTaken, !hasPostponed else { return false }
     hasThread = false
@@ -411,26 +412,31 @@ extension Link.Guarded {
     return state.session.phase != .idle && state.session.phase != .stopped
   }
 
-  /// Notes whether a job keeps the roles because no other thread can be started. After a second, the values say so.
-  fileprivate mutating func noteHeldUp(by refusal: ThreadStarter.Refusal?, now: Instant, _ todo: inout Todo) {
+  /// Notes whether a job keeps the roles because no other thread can be started. After a second, the `loadError` of
+  /// every value says so.
+  fileprivate mutating func noteHeldUp(
+    by refusal: ThreadStarter.Refusal?,
+    now: Instant,
+    _ remaining: inout RemainingEffects
+  ) {
     guard let refusal else {
-      if heldUp.take()?.isTold == true { state.heldUp(by: nil) }
-      return wakeForEffects(&todo)
+      if heldUp.take()?.isReported == true { state.heldUp(by: nil) }
+      return wakeForEffects(&remaining)
     }
-    let known = heldUp ?? (since: now, isTold: false)
-    heldUp = (known.since, known.isTold || known.since + .seconds(1) <= now)
-    if heldUp?.isTold == true, !known.isTold { state.heldUp(by: .outOfThreads(reason: refusal.reason)) }
-    // The thread that is kept does not look at the deadlines.
+    let known = heldUp ?? (since: now, isReported: false)
+    heldUp = (known.since, known.isReported || known.since + .seconds(1) <= now)
+    if heldUp?.isReported == true, !known.isReported { state.heldUp(by: .outOfThreads(reason: refusal.reason)) }
+    // The thread that is held up does not look at the deadlines.
     state.expireWaiters(now: now)
-    wakeForEffects(&todo)
+    wakeForEffects(&remaining)
   }
 
-  private func wakeForEffects(_ todo: inout Todo) {
+  private func wakeForEffects(_ remaining: inout RemainingEffects) {
     guard state.hasEffects else { return }
-    (todo.wakesWriter, todo.wakesSubscriber) = (true, true)
+    (remaining.wakesWriter, remaining.wakesSubscriber) = (true, true)
   }
 
-  /// Notes that there are jobs, and returns whether ``JobWatch`` has to be told to watch.
+  /// Notes that there are jobs, and returns whether ``JobWatch`` has to begin to watch.
   mutating func beginWatch() -> Bool {
     batches &+= 1
     guard watched == nil else { return false }
@@ -438,7 +444,7 @@ extension Link.Guarded {
     return true
   }
 
-  /// Whether to go on watching: there was a job since the last tick, or within the last few ticks before it.
+  /// Whether to continue watching: there was a job since the last tick, or within the last few ticks before it.
   fileprivate mutating func goesOnWatching(isBusy: Bool) -> Bool {
     guard let last = watched else { return false }
     let idleTicks = isBusy || last.batches != batches ? 0 : last.idleTicks + 1

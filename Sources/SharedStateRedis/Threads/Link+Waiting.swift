@@ -2,7 +2,7 @@ import SharedState
 import Synchronization
 
 extension Link {
-  /// Returns once the callback of a waiter is called. A cancellation ends the wait at once, and forgets the waiter.
+  /// Returns once the callback of a waiter is called. A cancellation ends the wait immediately, and forgets the waiter.
   ///
   /// - Parameter begin: Makes the waiter, with that callback.
   /// - Throws: The error of the waiter, or `CancellationError`.

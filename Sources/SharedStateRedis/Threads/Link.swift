@@ -24,8 +24,9 @@ package final class Link: Sendable {
     var batches: UInt64 = 0
     /// What ``JobWatch`` has seen of them; `nil`: it does not watch.
     var watched: (batches: UInt64, idleTicks: Int)?
-    /// Since when a job has kept the roles because no other thread could be started, and whether the values say so.
-    var heldUp: (since: Instant, isTold: Bool)?
+    /// Since when a job has kept the roles because no other thread could be started, and whether the values report
+    /// that.
+    var heldUp: (since: Instant, isReported: Bool)?
     /// When to look after the metrics next.
     var measureAt = Instant.past
   }
@@ -49,22 +50,22 @@ package final class Link: Sendable {
   let threads: ThreadStarter
   /// Replaces the thread in a test's world.
   let schedule: (any Schedule)?
-  let watch: LinkWatch
+  let telemetry: LinkTelemetry
   let onStatusChange: @Sendable (_ session: Session, _ isLive: Bool, _ number: UInt64) -> Void
 
-  /// - Parameter onStatusChange: Called from any thread, and maybe late: of two calls, the one with the higher number
+  /// - Parameter onStatusChange: Called from any thread, possibly late: of two calls, the one with the higher number
   ///   counts.
   package init(
     connector: any RedisConnector,
     connectTimeout: Duration,
     configuration: LinkState.Configuration,
-    watch: LinkWatch,
+    telemetry: LinkTelemetry,
     threads: ThreadStarter = .system,
     onStatusChange: @escaping @Sendable (_ session: Session, _ isLive: Bool, _ number: UInt64) -> Void
   ) {
     self.connector = connector
     self.connectTimeout = connectTimeout
-    self.watch = watch
+    self.telemetry = telemetry
     self.threads = threads
     quickEncoding = configuration.quickEncoding
     self.onStatusChange = onStatusChange
@@ -73,7 +74,7 @@ package final class Link: Sendable {
     self.schedule = schedule
     waker = Waker(on: schedule)
     var state = LinkState(configuration: configuration, seed: Schedules.randomNumber())
-    if watch.metrics.hasBackEnd { state.measurements.begin() }
+    if telemetry.metrics.hasBackEnd { state.measurements.begin() }
     guarded = Mutex(Guarded(state: state))
     connector.whenMoved { [weak self] in self?.moved() }
     ForkedChild.watch()
@@ -89,7 +90,7 @@ package final class Link: Sendable {
   ///
   /// - Parameters:
   ///   - valueType: All shares of a name have the same; `nil`: the replica goes with any of them.
-  ///   - whenJoined: Takes the replica before its first effects are performed, which may run the program's code.
+  ///   - whenJoined: Takes the replica before its first effects are performed, which may run user code.
   /// - Throws: ``RedisSharedStateError/Code/valueTypeMismatch``,
   ///   ``RedisSharedStateError/Code/stopped``.
   package func join(
@@ -101,7 +102,7 @@ package final class Link: Sendable {
     whenJoined: (LinkState.ReplicaID) -> Void
   ) throws(RedisSharedStateError) {
     try ForkedChild.refuse()
-    let ((result, first), todo) = decide { guarded in
+    let ((result, first), remaining) = decide { guarded in
       let first = guarded.state.firstAttachment(of: names)
       let result = Result { () throws(RedisSharedStateError) in
         try guarded.state.join(names, name: name, valueType: valueType, policy: policy, attachment: attachment)
@@ -109,7 +110,7 @@ package final class Link: Sendable {
       return (result, first)
     }
     if case .success(let id) = result { whenJoined(id) }
-    perform(todo)
+    perform(remaining)
     if case .failure(let error) = result,
       case .valueTypeMismatch(let name, let existing, let requested, nil) = error.cause
     {
@@ -133,7 +134,7 @@ package final class Link: Sendable {
   /// Notes that a share has changed since its last snapshot. Its box is held until the server has acknowledged the
   /// change.
   package func changed(_ id: LinkState.ReplicaID, keeping box: AnyObject) {
-    let kept = Kept(box)
+    let kept = RetainedBox(box)
     update(sending: id) { $0.state.changed(id, keeping: kept) }
   }
 
@@ -153,7 +154,7 @@ package final class Link: Sendable {
     keeping box: AnyObject,
     completion: @escaping LinkState.WaiterCallback
   ) -> LinkState.WaiterID? {
-    let kept = Kept(box)
+    let kept = RetainedBox(box)
     return begin(completion, sending: id) { state throws(RedisSharedStateError) in
       try state.save(
         id,
@@ -187,7 +188,7 @@ package final class Link: Sendable {
     keeping box: AnyObject,
     completion: @escaping LinkState.WaiterCallback
   ) -> LinkState.WaiterID? {
-    let kept = Kept(box)
+    let kept = RetainedBox(box)
     return begin(completion) { state throws(RedisSharedStateError) in
       try state.reset(id, stamp: stamp, within: timeout, now: .now, keeping: kept, callback: completion)
     }
@@ -313,6 +314,9 @@ package final class Link: Sendable {
     guarded.withLock { $0.state.confirmedRevision(of: names) }
   }
 
+  /// What is known of each value.
+  var valueReports: [LinkState.ValueReport] { guarded.withLock { $0.state.valueReports } }
+
   /// How many atomic updates wait to be run or sent, and how many were sent and may have taken effect.
   package var openUpdates: (waiting: Int, sent: Int) {
     guarded.withLock { $0.state.openUpdates }
@@ -327,8 +331,8 @@ package final class Link: Sendable {
     sending id: LinkState.ReplicaID? = nil,
     _ body: (inout Guarded) -> Result
   ) -> Result {
-    let (result, todo) = decide(sending: id, body)
-    perform(todo)
+    let (result, remaining) = decide(sending: id, body)
+    perform(remaining)
     return result
   }
 
@@ -336,22 +340,22 @@ package final class Link: Sendable {
   private func decide<Result: Sendable>(
     sending id: LinkState.ReplicaID? = nil,
     _ body: (inout Guarded) -> Result
-  ) -> (Result, Todo) {
+  ) -> (Result, RemainingEffects) {
     let departed = takeDepartures()
     let sender = id.flatMap { loan.isOffered && CoderStack.hasRoom ? $0 : nil }
-    let (result, todo, needsWatch) = guarded.withLock { guarded -> (Result, Todo, Bool) in
-      var todo = Todo()
+    let (result, remaining, needsWatch) = guarded.withLock { guarded -> (Result, RemainingEffects, Bool) in
+      var remaining = RemainingEffects()
       for id in departed { guarded.state.leave(id) }
       if let sender, guarded.slow[.value(sender)] == nil { guarded.state.beginCall(of: sender) }
       let result = body(&guarded)
-      if let sender { todo.direct = guarded.state.endCall(of: sender) }
-      startThread(&guarded, &todo)
-      takeEffects(of: &guarded, into: &todo)
-      return (result, todo, schedule == nil && guarded.lacksThread && guarded.beginWatch())
+      if let sender { remaining.direct = guarded.state.endCall(of: sender) }
+      startThread(&guarded, &remaining)
+      takeEffects(of: &guarded, into: &remaining)
+      return (result, remaining, schedule == nil && guarded.lacksThread && guarded.beginWatch())
     }
     // Tries again to start the thread.
     if needsWatch { JobWatch.shared.add(self) }
-    return (result, todo)
+    return (result, remaining)
   }
 
   func takeDepartures() -> [LinkState.ReplicaID] {
@@ -362,74 +366,75 @@ package final class Link: Sendable {
   }
 
   /// Runs on the thread of the caller, whose own value the jobs concern.
-  func perform(_ todo: Todo) {
-    wake(todo)
-    var next = todo.jobs
+  func perform(_ remaining: RemainingEffects) {
+    wake(remaining)
+    var next = remaining.jobs
     while !next.isEmpty {
       var more: [Job] = []
       for job in next {
         guard let outcome = perform(job) else { continue }
-        let todo = guarded.withLock { guarded -> Todo in
-          var todo = Todo()
-          guarded.note(outcome, &todo)
-          takeEffects(of: &guarded, into: &todo)
-          return todo
+        let remaining = guarded.withLock { guarded -> RemainingEffects in
+          var remaining = RemainingEffects()
+          guarded.note(outcome, &remaining)
+          takeEffects(of: &guarded, into: &remaining)
+          return remaining
         }
-        wake(todo)
-        more += todo.jobs
+        wake(remaining)
+        more += remaining.jobs
       }
       next = more
     }
-    if let encoding = todo.direct { send(encoding) }
+    if let encoding = remaining.direct { send(encoding) }
   }
 
   /// Encodes a change and sends it. If the thread has woken meanwhile, that sends it.
   private func send(_ encoding: Job) {
     guard let outcome = perform(encoding) else { return }
     let isBorrowed = loan.borrow()
-    var (taken, todo) = guarded.withLock { guarded in
-      var todo = Todo()
-      guarded.note(outcome, &todo)
+    var (taken, remaining) = guarded.withLock { guarded in
+      var remaining = RemainingEffects()
+      guarded.note(outcome, &remaining)
       // This thread sends the request.
-      if isBorrowed { todo.wakesWriter = false }
+      if isBorrowed { remaining.wakesWriter = false }
       let taken = isBorrowed ? guarded.roles[.writer].takeRequests(in: &guarded.state, now: .now) : nil
-      takeEffects(of: &guarded, into: &todo)
-      return (taken, todo)
+      takeEffects(of: &guarded, into: &remaining)
+      return (taken, remaining)
     }
-    if let (open, requests) = taken { write(requests, to: open, &todo) }
+    if let (open, requests) = taken { write(requests, to: open, &remaining) }
     if isBorrowed { loan.giveBack() }
-    perform(todo)
+    perform(remaining)
   }
 
   /// Writes requests to the borrowed connection without blocking.
-  private func write(_ requests: [RedisRequest], to open: OpenConnection, _ todo: inout Todo) {
+  private func write(_ requests: [RedisRequest], to open: OpenConnection, _ remaining: inout RemainingEffects) {
     do throws(RedisSharedStateError) {
       try open.connection.send(requests)
       // The thread waits for something to read, and for nothing else.
       if case .socket(_, .readable) = open.connection.interest { return }
-      todo.wakesWriter = true
+      remaining.wakesWriter = true
     } catch {
       guarded.withLock { guarded in
         guarded.roles[.writer].note(.failed(error), in: &guarded.state, now: .now)
-        takeEffects(of: &guarded, into: &todo)
+        takeEffects(of: &guarded, into: &remaining)
       }
     }
   }
 
-  func takeEffects(of guarded: inout Guarded, into todo: inout Todo) {
-    add(guarded.state.takeEffects(), of: guarded.state, to: &todo)
+  func takeEffects(of guarded: inout Guarded, into remaining: inout RemainingEffects) {
+    add(guarded.state.takeEffects(), of: guarded.state, to: &remaining)
   }
 
-  func add(_ effects: [LinkState.Effect], of state: LinkState, to todo: inout Todo) {
-    todo.add(effects)
+  func add(_ effects: [LinkState.Effect], of state: LinkState, to remaining: inout RemainingEffects) {
+    remaining.add(effects)
     // Set while the lock is held: a flush that finds nothing pending any more has to see it.
     if state.hasGivenUp { hasGivenUp.store(true, ordering: .releasing) }
   }
 
-  /// Called before the jobs run, which may take long: the thread must not wait for a decoder if it has something to send.
-  func wake(_ todo: Todo) {
-    if todo.wakesWriter { wake(.writer) }
-    if todo.wakesSubscriber { wake(.subscriber) }
+  /// Called before the jobs run, which may take long: the thread must not wait for a decoder if it has something to
+  /// send.
+  func wake(_ remaining: RemainingEffects) {
+    if remaining.wakesWriter { wake(.writer) }
+    if remaining.wakesSubscriber { wake(.subscriber) }
   }
 
   /// Has the thread look at a connection.

@@ -30,7 +30,7 @@ final class Loan: Sendable {
     }
   }
 
-  /// Returns whether the caller now has the connection, and has to give it back at once.
+  /// Returns whether the caller now has the connection, and has to give it back immediately.
   func borrow() -> Bool { exchange(State.offered, State.lent) }
 
   /// The borrower has sent its change.

@@ -27,12 +27,12 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   init(key: RedisSharedKey<Value>, initialValue: Value) {
     self.key = key
     let completions = ReportedCompletions()
-    let (watch, name) = (key.store.watch, key.name)
+    let (telemetry, name) = (key.store.telemetry, key.name)
     coder = key.coder(completedBy: initialValue) { paths in
       let members = completions.insert(paths)
-      if !members.isEmpty { watch.completed(members, of: name) }
+      if !members.isEmpty { telemetry.completed(members, of: name) }
     } whenOfOtherShape: {
-      if completions.insertOtherShape() { watch.isOfOtherShape(name, type: "\(Value.self)") }
+      if completions.insertOtherShape() { telemetry.isOfOtherShape(name, type: "\(Value.self)") }
     }
     self.initialValue = initialValue
   }
@@ -41,7 +41,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     if case .success(let id) = state.withLock({ $0.membership }) { key.store.link.leave(id) }
   }
 
-  /// Joins the replicas of the store; loading goes on in the background.
+  /// Joins the replicas of the store; loading continues in the background.
   ///
   /// - Parameter isUsable: Called once other threads can use the box.
   func start(_ box: ValueBox<Value>, _ isUsable: () -> Void) {
@@ -72,7 +72,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     if ForkedChild.isCurrent { return box.updateStatus { $0.saveError = RedisSharedStateError.forked } }
     switch membership {
     case .success(let id):
-      // No snapshot is taken, so the watch goes on: each mutation gets here.
+      // No snapshot is taken, so the watch continues: each mutation gets here.
       guard key.store.access == .readWrite else { return key.store.link.discarded(id, stamp: box.versions.local) }
       guard let watch = box.mutationWatch else { return }
       key.store.link.changed(id, keeping: box)
@@ -166,22 +166,23 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   }
 
   func errorIsUnread(_ message: String) {
-    key.store.watch.errorIsUnread(message, of: key.name)
+    key.store.telemetry.errorIsUnread(message, of: key.name)
   }
 
   var keyDescription: String { key.description }
 
   func isBlocked(by code: BlockedCode, share: String, sharedAt place: String?) {
-    key.store.watch.isBlocked(by: code, of: key.name, sharedAt: place)
+    key.store.telemetry.isBlocked(by: code, of: key.name, sharedAt: place)
   }
 
   func threadIsRefused(_ refusal: ThreadStarter.Refusal) {
-    key.store.watch.threadRefused("shared-delivery", refusal)
+    key.store.telemetry.threadRefused("shared-delivery", refusal)
   }
 
   // MARK: ReplicaAttachment
 
   var declaredAt: String? { state.withLock { $0.box }?.declaredAt }
+  var status: BoxStatus? { state.withLock { $0.box }?.status }
 
   func encode(
     _ encoding: Replica.Encoding,

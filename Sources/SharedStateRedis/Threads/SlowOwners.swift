@@ -20,11 +20,11 @@ struct SlowOwner: Sendable {
 
 extension Link.Guarded {
   /// Sets aside the jobs of slow owners.
-  mutating func setAside(_ todo: inout Todo) {
+  mutating func setAside(_ remaining: inout RemainingEffects) {
     guard !slow.isEmpty else { return }
-    todo.jobs.removeAll { job in
+    remaining.jobs.removeAll { job in
       guard let owner = job.owner, slow[owner] != nil else { return false }
-      setAside(job, of: owner, &todo.dropped)
+      setAside(job, of: owner, &remaining.dropped)
       return true
     }
   }
@@ -33,8 +33,8 @@ extension Link.Guarded {
     if let job = slow[owner]?.append(job, of: owner) { dropped.append(job) }
   }
 
-  /// Postpones jobs, because everything else has waited for long enough. Returns the jobs that nobody has to wait for,
-  /// because they call no code of the program, and the jobs that are dropped.
+  /// Postpones jobs, because everything else has waited for long enough. Returns the jobs to run immediately, because
+  /// they call no user code, and the jobs that are dropped.
   mutating func postpone(_ jobs: [Job]) -> (rest: [Job], dropped: [Job]) {
     var (rest, dropped) = ([Job](), [Job]())
     for job in jobs {
@@ -69,10 +69,10 @@ extension Link.Guarded {
   }
 
   /// Sets aside jobs on a thread without a role that has just run a job of one owner.
-  mutating func setAside(_ todo: inout Todo, behind owner: Job.Owner) {
-    setAside(&todo)
-    for job in todo.jobs { setAside(job, of: owner, &todo.dropped) }
-    todo.jobs = []
+  mutating func setAside(_ remaining: inout RemainingEffects, behind owner: Job.Owner) {
+    setAside(&remaining)
+    for job in remaining.jobs { setAside(job, of: owner, &remaining.dropped) }
+    remaining.jobs = []
   }
 
   /// The next job of an owner for a thread that runs its jobs; `nil`: the owner has no more jobs.

@@ -10,7 +10,7 @@ final class StatusBoard: Sendable {
     var isOpen = false
     /// The number of the newest update.
     var number: UInt64 = 0
-    /// Watchers are only told that something has changed, and read it here, so that none ends with an old status.
+    /// Watchers are only notified of a change, and read the status here, so that none ends with an old one.
     var watchers: [UInt64: Watcher] = [:]
     var nextWatcher: UInt64 = 0
 
@@ -36,7 +36,7 @@ final class StatusBoard: Sendable {
 
   private struct Watcher {
     let continuation: AsyncStream<Void>.Continuation
-    /// Whether it hears of each change of the health, too.
+    /// Whether it is notified of each change of the health, too.
     let hearsHealth: Bool
   }
 

@@ -3,7 +3,7 @@ package import Metrics
 import Synchronization
 
 /// The metrics of one store. Their dimensions are the label of the service and the namespace, so that two stores of a
-/// program can be told apart. No dimension holds the name of a value: there may be very many.
+/// program can be distinguished. No dimension holds the name of a value: there may be very many.
 package final class StoreMetrics: Sendable {
   private struct Instruments: Sendable {
     let commits: Counter
@@ -71,7 +71,7 @@ package final class StoreMetrics: Sendable {
 
   /// Makes the counters, too, so that one that never counts is published as zero.
   private func makeInstruments() -> Instruments {
-    // Without the lock, because a factory is the program's code.
+    // Without the lock, because a factory is user code.
     let made = Instruments(
       commits: counter("commits"),
       conflicts: counter("conflicts"),

@@ -7,10 +7,10 @@ package struct Commit: Sendable {
     case document(Data, isLarge: Bool)
     /// Leaves a tombstone.
     case deleted
-    /// Gives a revision to the stored document, which was written without one. A document of more bytes than the limit
-    /// is announced by reference.
+    /// Adopts the stored document, which was written without a revision. A document of more bytes than the limit is
+    /// announced by reference.
     case adopted(inlineLimit: Int)
-    /// Gives a revision to a deletion that was made without one. There must be no value.
+    /// Adopts a deletion that was made without a revision. There must be no value.
     case adoptedDeletion
   }
 
@@ -31,7 +31,7 @@ package struct Commit: Sendable {
     }
   }
 
-  /// Whether it gives a revision to what is stored, and leaves the value as it is.
+  /// Whether it adopts what is stored, and leaves the value as it is.
   var isAdoption: Bool {
     switch content {
     case .adopted, .adoptedDeletion: true
@@ -47,7 +47,7 @@ package struct Commit: Sendable {
   package var operation: Operation
   /// The writer: label, host, process and nonce, without spaces.
   package var writer: String
-  /// How long the value lives, in milliseconds; 0: for ever, or as long as another writer has set.
+  /// How long the value lives, in milliseconds; 0: forever, or as long as another writer has set.
   package var timeToLive: UInt64
   /// The lineage of the expected version; `nil`: any.
   package var seen: Lineage?

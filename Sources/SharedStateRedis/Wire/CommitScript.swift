@@ -25,8 +25,8 @@
 /// If no revision is expected, nothing may be stored, or only the expected document. A document that has lost its meta
 /// still counts as a client's change.
 ///
-/// The value is written first. From then on nothing ends the script, because a write stays even if a later command fails,
-/// and an error would deny it.
+/// The value is written first. From then on nothing ends the script, because a write stays even if a later command
+/// fails, and an error would deny it.
 ///
 /// Answers `ok <revision> <parent>`, or one of these arrays:
 /// - `ok`, the revision, the parent, a command, and its error, if that command failed after the value was written;
@@ -55,7 +55,7 @@ package enum CommitScript {
   /// for as long as a retry is answered.
   static let expiryNoteLifetimeInSeconds = operationLifetimeInSeconds
   /// A conflict with a larger document contains its length in bytes instead.
-  package static let largestDocumentToldInConflict = 1 << 20
+  package static let largestDocumentInConflict = 1 << 20
   /// How long a staged document waits for its commit.
   static let stagingLifetimeInSeconds = 60
 
@@ -75,10 +75,10 @@ package enum CommitScript {
   /// Defines how a conflict describes a value, and a comparison with an expected document. A document stored by hand
   /// may be larger than Lua should copy.
   static let readDocument = """
-    local function told(value, type)
+    local function reported(value, type)
       if type ~= 'string' then return false end
       local length = redis.call('STRLEN', value)
-      if length > \(largestDocumentToldInConflict) then return length end
+      if length > \(largestDocumentInConflict) then return length end
       return redis.call('GET', value)
     end
     local function isStored(value, document)
@@ -86,8 +86,8 @@ package enum CommitScript {
     end
     """
 
-  /// Defines the header line of an announcement with its proof, as ``Secret`` computes it, if a `secret` is stored as the
-  /// script reads it, or is `given`. The given one is stored where there is none.
+  /// Defines the header line of an announcement with its proof, as ``Secret`` computes it, if a `secret` is stored as
+  /// the script reads it, or is `given`. The given one is stored where there is none.
   static let prove = """
     local function prove(place, secret, given, form, digest, text, channel)
       if not secret or #secret ~= \(Secret.length) then
@@ -169,7 +169,7 @@ package enum CommitScript {
         isGone = not first and count >= \(rememberedOperations)
       end
       local forgotten = isGone and 'forgotten' or nil
-      return {'conflict', stored[1], told(value, type), type, forgotten}
+      return {'conflict', stored[1], reported(value, type), type, forgotten}
     end
     if type ~= 'string' and type ~= 'none' and not replaces then
       if staging then redis.call('UNLINK', staging) end

@@ -1,7 +1,7 @@
 import SharedState
 import SharedStateDependencies
 
-/// One reign of one primary. It ends when the server restarts, or when another server takes its place.
+/// One reign of one primary. It ends when the server restarts, or when another server takes over.
 ///
 /// The server names its era by the first 8 digits of its replication ID. If a service may not ask for that, each of its
 /// sessions counts as an era of its own.

@@ -14,7 +14,7 @@ package struct Meta: Hashable, Sendable {
   package var kind: Kind
   /// When the value expires, in milliseconds since 1970; 0 if it never does.
   package var expiry: UInt64
-  /// The writer. For a foreign edit, ``foreignMark`` followed by the writer that adopted it.
+  /// The writer. For an external edit, ``foreignMark`` followed by the writer that adopted it.
   package var writer: String
   /// The earlier versions that it includes.
   package var lineage: Lineage
@@ -23,7 +23,7 @@ package struct Meta: Hashable, Sendable {
   /// no slash, so no service can have such a name.
   static let foreignMark = "foreign/"
 
-  /// Whether it describes a foreign edit.
+  /// Whether it describes an external edit.
   var isForeign: Bool { writer.hasPrefix(Self.foreignMark) }
 
   /// Whether a writer has made this version, or has adopted it.

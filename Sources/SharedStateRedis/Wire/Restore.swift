@@ -1,9 +1,9 @@
 package import Foundation
 
-/// A state that the server has lost and gets back, with its original revision, parent and writer.
+/// A state that the server has lost and that is restored, with its original revision, parent and writer.
 ///
 /// It takes effect only where exactly the expected state is stored. It makes no new revision, so any number of services
-/// may restore at once, in any order.
+/// may restore at the same time, in any order.
 package struct Restore: Hashable, Sendable {
   package var names: KeyNames
   /// A document, or nothing.

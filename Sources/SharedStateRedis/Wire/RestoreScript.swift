@@ -13,9 +13,8 @@
 /// - the document that is expected where there is no meta, or an empty string.
 ///
 /// Answers an array with one element for each value: 1; or `ok` and an error, if the restored version could not be
-/// announced; or a conflict as ``CommitScript`` describes it, or 0, which is
-/// a conflict with the very same value and meta. A conflict means that something else is stored than was expected, or
-/// that the value would have expired by now.
+/// announced; or a conflict as ``CommitScript`` describes it, or 0, which is a conflict with the same value and meta. A
+/// conflict means that something else is stored than was expected, or that the value would have expired by now.
 package enum RestoreScript {
   /// How many values one call restores at most. Redis does nothing else meanwhile.
   static let maximumValues = 64
@@ -70,7 +69,7 @@ package enum RestoreScript {
         end
       end
       if conflicts or expiry ~= '0' and left <= 0 then
-        return {'conflict', stored[1], told(value, type), type}
+        return {'conflict', stored[1], reported(value, type), type}
       end
 
       if kind == 'd' then

@@ -1,4 +1,4 @@
-/// The version number of a shared value. It grows with every write by any client, and tells when the write was made.
+/// The version number of a shared value. It grows with every write by any client, and shows when the write was made.
 ///
 /// A revision is the server's time in microseconds since 1970, or one more than the revision before it if the clock has
 /// not moved on. It never restarts: not after a deletion, a flush or a failover.
@@ -42,7 +42,7 @@ package struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible
 
 /// Identifies one commit of one writer, so that a retry after a lost reply is answered and not applied twice.
 package struct Operation: Hashable, Sendable {
-  /// The writer's nonce, made anew for every store of every process.
+  /// The writer's nonce, another one for every store of every process.
   package let writer: String
   /// Counts the writer's commits.
   package let number: UInt64

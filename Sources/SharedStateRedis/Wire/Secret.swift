@@ -2,9 +2,9 @@ import SharedState
 
 /// The secret of a namespace: proves that its server has made an announcement.
 ///
-/// Whoever may read the values of the namespace may read the secret, and the scripts prove each announcement with it. So
-/// a client that may do nothing but publish cannot make a service believe in a change. No log line, error or description
-/// has the secret.
+/// A client that may read the values of the namespace may read the secret, and the scripts prove each announcement with
+/// it. So a client that may do nothing but publish cannot make a service believe in a change. No log line, error or
+/// description has the secret.
 package struct Secret: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   /// One block of the digest, so that the digest's state after it is as secret as the secret itself.
   package static let length = 64
@@ -23,14 +23,14 @@ package struct Secret: Hashable, Sendable, CustomStringConvertible, CustomReflec
     text = (0..<4).map { _ in UInt64.random(in: .min ... .max, using: &random).hexadecimal(digits: 16) }.joined()
   }
 
-  /// Makes a secret that nobody can guess.
+  /// Makes a secret that cannot be guessed.
   package static func random() -> Secret {
     var generator = SystemRandomNumberGenerator()
     return Secret(using: &generator)
   }
 
-  /// The code in front of an announcement: a digest of it between two copies of the secret, so that nobody can extend
-  /// the text behind the first one. ``CommitScript/prove`` computes the same.
+  /// The code in front of an announcement: a digest of it between two copies of the secret, so that no client can
+  /// extend the text behind the first one. ``CommitScript/prove`` computes the same.
   ///
   /// - Parameters:
   ///   - form: How the document is announced; see ``ChangeMessage``.

@@ -1,4 +1,4 @@
-/// Puts a value into a case of an enum, and gets it out again.
+/// Embeds a value in a case of an enum, and extracts it again.
 @frozen
 public struct AnyCasePath<Root, Value>: Sendable {
   @usableFromInline

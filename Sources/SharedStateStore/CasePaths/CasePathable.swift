@@ -20,7 +20,7 @@ extension CasePathable {
     AnyCasePath(keyPath).extract(from: self)
   }
 
-  /// Changes to a case with a value, whatever the case was before.
+  /// Changes to a case with a value, whatever the previous case was.
   @_disfavoredOverload
   public subscript<Value>(case keyPath: CaseKeyPath<Self, Value>) -> Value {
     @available(*, unavailable, message: "The value may be in another case. Use the optional value.")

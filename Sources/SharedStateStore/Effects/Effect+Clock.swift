@@ -26,13 +26,13 @@ extension Effect {
 
   /// Lets through at most one action of the effects with the same id in some time.
   ///
-  /// The first action goes at once. Of the actions that follow within `duration`, one goes when that time is over. Each
-  /// effect with the id ends the earlier ones.
+  /// The first action passes immediately. Of the actions that follow within `duration`, one passes when that time is
+  /// over. Each effect with the id ends the earlier ones.
   /// - Parameters:
   ///   - id: The id that cancels it, by the next effect with the id or by ``cancel(id:)``.
   ///   - duration: The least time between two actions.
   ///   - clock: The clock, such as the dependency `continuousClock`.
-  ///   - latest: Whether the latest action goes, or the first action that came too soon.
+  ///   - latest: Whether the latest action passes, or the first action that came too soon.
   public func throttle<ClockType: Clock>(
     id: some Hashable & Sendable,
     for duration: ClockType.Duration,

@@ -1,4 +1,4 @@
-/// Work that follows a change of a state: a description, which a store carries out.
+/// Work that follows a change of a state: a description that a store carries out.
 ///
 /// The work runs outside of the reducer, with the dependencies that were in force where the effect was made.
 public struct Effect<Action: Sendable>: Sendable {
@@ -6,7 +6,7 @@ public struct Effect<Action: Sendable>: Sendable {
   @usableFromInline
   let box: EffectBox<Action>?
 
-  // Calling any of these three in code that is not specialised would instantiate the metadata of the type each time.
+  // Calling one of these three in code that is not specialised would instantiate the metadata of the type each time.
   @inlinable
   @inline(__always)
   init(box: EffectBox<Action>?) {
@@ -96,7 +96,7 @@ extension Effect {
   }
 
   /// The same effect, for the actions of a parent.
-  /// - Parameter keyPath: Leads from the parent's state to the child's; `nil` when the child may go.
+  /// - Parameter keyPath: Leads from the parent's state to the child's; `nil` when the child may be removed.
   @inlinable
   func map<Other: Sendable>(
     _ transform: @escaping @Sendable (Action) -> Other,
@@ -150,7 +150,7 @@ extension Effect {
 }
 
 extension Effect {
-  /// Gives the effect an id by which it can be cancelled.
+  /// Assigns an id to the effect, by which it can be cancelled.
   ///
   /// The id counts for the feature that returns the effect and for its parents: cancelling it reaches neither a
   /// sibling, nor another element, nor a new presentation. An effect may have several ids.

@@ -8,7 +8,7 @@ struct EffectID: Hashable, @unchecked Sendable {
   }
 }
 
-/// A child that may go, as seen by its parent.
+/// A child that may be removed, as seen by its parent.
 @usableFromInline
 struct PathComponent: Hashable, @unchecked Sendable {
   // `@unchecked Sendable` is right because key paths are only compared, and key paths of states are made of literals.
@@ -37,13 +37,13 @@ struct PathComponent: Hashable, @unchecked Sendable {
     place.inside(keyPath).map { Self(place: $0, identity: identity) }
   }
 
-  /// The same child as seen from outside of nested features, given their key paths from the innermost one outwards.
+  /// The same child as seen by a feature around nested features, given their key paths from the innermost one outwards.
   func within(_ keyPaths: [AnyKeyPath]) -> Self {
     Self(place: place.within(keyPaths), identity: identity)
   }
 }
 
-/// The place where a feature has one or several children that may go.
+/// The place where a feature has one or several children that may be removed.
 struct PathPlace: Hashable, @unchecked Sendable {
   // `@unchecked Sendable` is right for the reason above.
   private let base: AnyHashable
@@ -76,5 +76,5 @@ final class ChildPlace: Hashable, Sendable {
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// The path from a store's feature to a child that may go, and on to a child of that one.
+/// The path from a store's feature to a child that may be removed, and on to a child of that one.
 typealias EffectPath = [PathComponent]

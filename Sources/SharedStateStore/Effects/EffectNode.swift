@@ -4,7 +4,7 @@ import Synchronization
 /// Work that an action has caused and that has not ended: an effect, or several that belong together.
 ///
 /// The nodes form a tree. Cancelling a node cancels all nodes below it, and a node has ended when they have. The root
-/// stands for a store. Each child of the root stands for an action that was sent to the store, with everything that the
+/// stands for a store. Each child of the root stands for an action that was sent to the store, with all work that the
 /// action causes.
 @usableFromInline
 package final class EffectNode: Sendable {
@@ -16,7 +16,7 @@ package final class EffectNode: Sendable {
     var task: Task<Void, Never>?
     /// Called once, when the last part has ended.
     var whenEnded: [@Sendable () -> Void] = []
-    /// Whether they are being called. Nothing begins here any more then, because the node can no longer be found by its
+    /// Whether they are being called. No work begins here any more then, because the node can no longer be found by its
     /// ids.
     var isEnding = false
 
@@ -73,7 +73,7 @@ package final class EffectNode: Sendable {
       state.count += 1
       child.position.store(state.children.count, ordering: .relaxed)
       state.children.append(child)
-      // The thread that cancels the parent either has looked at its children by now, or takes the lock later.
+      // The thread that cancels the parent either has checked its children by now, or takes the lock later.
       if mark.load(ordering: .relaxed) { child.mark.store(true, ordering: .relaxed) }
     }
   }
@@ -88,7 +88,7 @@ package final class EffectNode: Sendable {
     return false
   }
 
-  /// Counts work that has no node of its own, unless everything has ended.
+  /// Counts work that has no node of its own, unless all work has ended.
   func tryBegin() -> Bool {
     state.withLock { state in
       guard state.count > 0, !state.isEnding else { return false }
@@ -114,8 +114,8 @@ package final class EffectNode: Sendable {
         state.count -= 1
         return nil
       }
-      // The closures are called before the end counts, because they may begin something. Taking them and setting the
-      // flag is one step, so that no closure that comes meanwhile is missed.
+      // The closures are called before the end counts, because they may begin work. Taking them and setting the flag is
+      // one step, so that no closure that is added meanwhile is missed.
       guard state.whenEnded.isEmpty else {
         defer { state.whenEnded = [] }
         state.isEnding = true
@@ -134,7 +134,7 @@ package final class EffectNode: Sendable {
     parent?.end(self)
   }
 
-  /// Calls a closure when everything has ended; at once if it already has.
+  /// Calls a closure when all work has ended; immediately if it already has.
   func whenEnded(_ closure: @escaping @Sendable () -> Void) {
     let hasEnded = state.withLock { state in
       guard state.count > 0 else { return true }
@@ -144,7 +144,7 @@ package final class EffectNode: Sendable {
     if hasEnded { closure() }
   }
 
-  /// Sets the closure that stops the node. It is called when the node is cancelled, at once if it already is.
+  /// Sets the closure that stops the node. It is called when the node is cancelled, immediately if it already is.
   func whenCancelled(_ stop: @escaping @Sendable () -> Void) {
     let isCancelled = state.withLock { state in
       guard state.count > 0 else { return false }
@@ -170,7 +170,7 @@ package final class EffectNode: Sendable {
     return task ?? child?.task
   }
 
-  /// Marks everything as cancelled.
+  /// Marks all work as cancelled.
   ///
   /// - Returns: Closures to call afterwards, without a lock.
   func markCancelled() -> [@Sendable () -> Void] {
@@ -182,12 +182,12 @@ package final class EffectNode: Sendable {
     return stops
   }
 
-  /// Cancels everything.
+  /// Cancels all work.
   package func cancel() {
     for stop in markCancelled() { stop() }
   }
 
-  /// Waits until everything has ended. When the waiting task is cancelled, the node is cancelled, too.
+  /// Waits until all work has ended. When the waiting task is cancelled, the node is cancelled, too.
   package func finish() async {
     await withTaskCancellationHandler {
       // Waiting for a task takes a fraction of the time of a continuation.
@@ -226,10 +226,10 @@ struct EffectSource<Action: Sendable>: Sendable {
 }
 
 extension Effect {
-  /// Sends whenever a source outside calls back, until the source says that it has ended or the effect is cancelled.
+  /// Sends whenever an external source calls back, until the source ends or the effect is cancelled.
   ///
-  /// - Parameter subscribe: Gets the function that sends, and one that says that nothing more comes. Returns a closure
-  ///   that ends the subscription. Called with no lock held.
+  /// - Parameter subscribe: Takes the function that sends, and one that ends the effect. Returns a closure that ends
+  ///   the subscription. Called with no lock held.
   package static func subscription(
     _ subscribe:
       @escaping @Sendable (
@@ -249,7 +249,7 @@ final class EffectContext: Sendable {
   let registry: CancellationRegistry
   let node: EffectNode
   let path: EffectPath
-  /// Sends the action that dismisses the innermost child; `nil` when no child may go.
+  /// Sends the action that dismisses the innermost child; `nil` when no child may be removed.
   let dismiss: (@Sendable () -> Void)?
   /// Records the dismissal of a feature that a test runs alone; `nil` outside of tests.
   let dismissAlone: (@Sendable () -> Void)?

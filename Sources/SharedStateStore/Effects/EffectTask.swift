@@ -79,7 +79,7 @@ extension Effect {
   /// - Parameters:
   ///   - priority: The priority of the task.
   ///   - name: The name of the task, for debuggers.
-  ///   - operation: The closure to run. It gets the function that sends an action.
+  ///   - operation: The closure to run. It takes the function that sends an action.
   ///   - handler: Handles an error that the operation throws. Without it such an error is reported as an issue.
   public static func run(
     priority: TaskPriority? = nil,
@@ -123,7 +123,7 @@ public struct Send<Action: Sendable>: Sendable {
 
   /// Sends an action from a callback. Does nothing once the effect is cancelled.
   package func now(_ action: Action) {
-    // The calling task belongs to other code: whether it is cancelled says nothing about the effect.
+    // The calling task belongs to other code: its cancellation is not that of the effect.
     deliver(action)
   }
 

@@ -1,6 +1,6 @@
 /// The children that have effects, below the children of a feature, as the feature sees them.
 ///
-/// A feature may have ten thousand elements. Only these are asked whether children of theirs have gone.
+/// A feature may have ten thousand elements. Only these are asked whether children of theirs were removed.
 @usableFromInline
 struct LiveChildren: @unchecked Sendable {
   // `@unchecked Sendable` is right because key paths are only compared, and key paths of states are made of literals.
@@ -51,7 +51,7 @@ struct LiveChildren: @unchecked Sendable {
   }
 }
 
-/// A child that has effects from an action, and its own children that have.
+/// A child that has effects from an action, and those of its children that have some, too.
 @usableFromInline
 struct ActingChild: Sendable {
   @usableFromInline

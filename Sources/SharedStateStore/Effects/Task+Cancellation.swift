@@ -17,8 +17,8 @@ extension Task where Success == Never, Failure == Never {
 ///   - cancelInFlight: Whether running operations with the id end first.
 ///   - isolation: The isolation of the caller.
 ///   - operation: The operation, which runs in a task of its own.
-/// - Returns: What the operation returns.
-/// - Throws: What the operation throws.
+/// - Returns: The result of the operation.
+/// - Throws: The error of the operation.
 public func withTaskCancellation<Value: Sendable, Failure: Error>(
   id: some Hashable & Sendable,
   cancelInFlight: Bool = false,

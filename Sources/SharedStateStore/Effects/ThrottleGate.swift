@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Decides when an action that must not follow the previous one too soon may go through.
+/// Decides when an action that must not follow the previous one too soon may pass.
 final class ThrottleGate<Action: Sendable, Instant: Comparable & Sendable>: Sendable {
   /// The delay of a waiting action.
   struct Delay: Sendable {
@@ -9,11 +9,11 @@ final class ThrottleGate<Action: Sendable, Instant: Comparable & Sendable>: Send
   }
 
   enum Admission {
-    /// The action goes at once.
+    /// The action passes immediately.
     case now
     /// The action waits, and its effect releases it when the delay is over.
     case later(Delay)
-    /// The action waits, or is dropped, during a delay that has already begun.
+    /// The action waits, or is discarded, during a delay that has already begun.
     case kept
   }
 
@@ -33,7 +33,7 @@ final class ThrottleGate<Action: Sendable, Instant: Comparable & Sendable>: Send
 
   private let state = Mutex(State())
 
-  /// Lets an action through, or keeps it.
+  /// Lets an action pass, or keeps it.
   func admit(
     _ action: Action,
     of effect: EffectNode,
@@ -47,7 +47,7 @@ final class ThrottleGate<Action: Sendable, Instant: Comparable & Sendable>: Send
         return .now
       }
       if latest || state.waiting == nil { state.waiting = action }
-      // The effect of a running delay ends when another effect comes.
+      // The effect of a running delay ends when another effect begins.
       if state.effect === effect { return .kept }
       state.effect = effect
       state.delayNumber += 1

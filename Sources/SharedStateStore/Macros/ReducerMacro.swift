@@ -19,7 +19,7 @@
 /// ```
 ///
 /// Its actions get case paths, and its body is built from reducers. An enum whose cases have features as values becomes
-/// one feature that is one of them at a time:
+/// one feature, which is one of them at a time:
 ///
 /// ```swift
 /// @Reducer
@@ -71,11 +71,11 @@ public struct SynthesizedConformance {
   public static var sendable: Self { Self() }
 }
 
-/// Tells `@Reducer` that the value of a case is not a feature, but a state without actions.
+/// Marks the value of a case as a state without actions instead of a feature, for `@Reducer`.
 @attached(peer)
 public macro ReducerCaseIgnored() = #externalMacro(module: "SharedStateStoreMacros", type: "ReducerCaseMacro")
 
-/// Tells `@Reducer` that the value of a case is a state with actions but without a reducer.
+/// Marks the value of a case as a state with actions but without a reducer, for `@Reducer`.
 @attached(peer)
 public macro ReducerCaseEphemeral() = #externalMacro(module: "SharedStateStoreMacros", type: "ReducerCaseMacro")
 
@@ -95,7 +95,7 @@ public macro ReducerCaseEphemeral() = #externalMacro(module: "SharedStateStoreMa
 @attached(extension, conformances: CasePathable)
 public macro CasePathable() = #externalMacro(module: "SharedStateStoreMacros", type: "CasePathableMacro")
 
-/// Makes a state tell its readers about changes.
+/// Makes a state notify its readers of changes.
 ///
 /// ```swift
 /// @ObservableState
@@ -105,10 +105,10 @@ public macro CasePathable() = #externalMacro(module: "SharedStateStoreMacros", t
 /// }
 /// ```
 ///
-/// A reader of `count` within `withObservationTracking` is told when it changes. A reader of `child` is told when
-/// another child takes its place, and of a change within the child only if it has read that part, too. A reader of any
-/// part of a state is told when an old copy is put back in its place. Computed properties and properties with a
-/// property wrapper are left as they are. You can also write the expansion by hand: see <doc:MacrosByHand>.
+/// A reader of `count` within `withObservationTracking` is notified when it changes. A reader of `child` is notified
+/// when another child replaces it, and of a change within the child only if it has read that part, too. A reader of any
+/// part of a state is notified when an old copy is put back. Computed properties and properties with a property wrapper
+/// are left as they are. You can also write the expansion by hand: see <doc:MacrosByHand>.
 @attached(
   member,
   names: named(_$observationRegistrar),
@@ -120,13 +120,13 @@ public macro CasePathable() = #externalMacro(module: "SharedStateStoreMacros", t
 @attached(extension, conformances: ObservableState)
 public macro ObservableState() = #externalMacro(module: "SharedStateStoreMacros", type: "ObservableStateMacro")
 
-/// Makes a property of an observable state tell its readers about changes. `@ObservableState` writes it.
+/// Makes a property of an observable state notify its readers of changes. `@ObservableState` writes it.
 @attached(accessor, names: named(init), named(get), named(set), named(_modify))
 @attached(peer, names: prefixed(_))
 public macro ObservationStateTracked() =
   #externalMacro(module: "SharedStateStoreMacros", type: "ObservationStateTrackedMacro")
 
-/// Leaves a property of an observable state as it is: its readers are not told about changes.
+/// Leaves a property of an observable state as it is: its readers are not notified of changes.
 @attached(accessor, names: named(willSet))
 public macro ObservationStateIgnored() =
   #externalMacro(module: "SharedStateStoreMacros", type: "ObservationStateIgnoredMacro")

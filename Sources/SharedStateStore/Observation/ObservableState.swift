@@ -1,4 +1,4 @@
-/// A state whose readers are told only about changes of the parts that they have read.
+/// A state whose readers are notified only of changes of the parts that they have read.
 ///
 /// The macro `@ObservableState` makes all requirements.
 public protocol ObservableState: ObservedByIdentity {
@@ -11,9 +11,9 @@ extension ObservableState {
   public static var _$inPlaceAccesses: [any _$PropertyAccess<Self>] { [] }
 }
 
-/// A value that stays the same one as long as only its contents change.
+/// A value that keeps its identity as long as only its contents change.
 ///
-/// A reader of `state.child` is told when another child takes its place, not when the same child changes inside.
+/// A reader of `state.child` is notified when another child replaces it, not when the same child changes inside.
 public protocol ObservedByIdentity {
   /// The identity of the value.
   var _$id: ObservableStateID { get }

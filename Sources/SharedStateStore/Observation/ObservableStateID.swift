@@ -34,10 +34,10 @@ public struct ObservableStateID: Hashable, Sendable {
   /// The identity of a state in a case of an enum.
   public func `case`(_ number: Int) -> Self { Self(.enumeration(number, kind)) }
 
-  /// Whether readers need not be told that another state replaces this one.
+  /// Whether readers need not be notified that another state replaces this one.
   ///
   /// That is so if both are copies of the state as it was last read. They differ only by changes since then, and the
-  /// readers of the changed parts have been told about those.
+  /// readers of the changed parts have been notified of those.
   @usableFromInline
   func isContinued(by other: Self) -> Bool {
     Self.isContinued(kind, by: other.kind)

@@ -1,10 +1,10 @@
 import Observation
 import Synchronization
 
-/// Tells whether reads on this thread are observed, as within `withObservationTracking`.
+/// Detects whether reads on this thread are observed, as within `withObservationTracking`.
 ///
-/// The standard library does not say so. But when reads are observed, and only then, it puts each key path that is read
-/// into a set, for which it hashes the arguments of the key path.
+/// The standard library does not report it. But when reads are observed, and only then, it puts each key path that is
+/// read into a set, for which it hashes the arguments of the key path.
 @usableFromInline
 final class ObservationDetector: Sendable {
   // A class, because a copy of a structure would count references at each read.

@@ -1,4 +1,4 @@
-/// Tells the readers of an observable state about changes.
+/// Notifies the readers of an observable state of changes.
 ///
 /// While the state has no observers, reading a property costs only a check for observers, and changing a property only
 /// a number.
@@ -33,7 +33,7 @@ public struct ObservationStateRegistrar: Sendable {
 
   // MARK: - Values without an identity
 
-  /// Sets a property, and tells its readers.
+  /// Sets a property, and notifies its readers.
   @_disfavoredOverload
   @inlinable
   public func set<Value>(_ property: StaticString, _ value: inout Value, to newValue: Value) {
@@ -41,7 +41,7 @@ public struct ObservationStateRegistrar: Sendable {
     if subject.isObserved { subject.notify(property) }
   }
 
-  /// Sets a property, and tells its readers if the value has changed.
+  /// Sets a property, and notifies its readers if the value has changed.
   @_disfavoredOverload
   @inlinable
   public func set<Value: Equatable>(_ property: StaticString, _ value: inout Value, to newValue: Value) {
@@ -59,7 +59,7 @@ public struct ObservationStateRegistrar: Sendable {
     return nil
   }
 
-  /// Ends a change of a property in place, and tells its readers.
+  /// Ends a change of a property in place, and notifies its readers.
   @_disfavoredOverload
   @inlinable
   public func didModify<Value>(_ property: StaticString, _ value: Value, _ before: ObservableStateID?) {
@@ -68,7 +68,7 @@ public struct ObservationStateRegistrar: Sendable {
 
   // MARK: - Values with an identity
 
-  /// Sets a property. Its readers are told if it is another state then, or an old copy of the same state.
+  /// Sets a property. Its readers are notified if it is another state then, or an old copy of the same state.
   @inlinable
   public func set<Value: ObservedByIdentity>(
     _ property: StaticString,
@@ -87,15 +87,15 @@ public struct ObservationStateRegistrar: Sendable {
     return subject.isObserved ? value._$id : nil
   }
 
-  /// Ends a change of a property in place. Its readers are told if it is another state now, or an old copy of the same
-  /// state.
+  /// Ends a change of a property in place. Its readers are notified if it is another state now, or an old copy of the
+  /// same state.
   @inlinable
   public func didModify<Value: ObservedByIdentity>(
     _ property: StaticString,
     _ value: Value,
     _ before: ObservableStateID?
   ) {
-    // An observer that has come meanwhile has to be told, too.
+    // An observer that was added meanwhile has to be notified, too.
     if subject.isObserved, before.map({ !$0.isContinued(by: value._$id) }) ?? true {
       subject.notify(property)
     }

@@ -17,7 +17,7 @@ final class ObservationSubject: Observable, Sendable {
   @inlinable
   var readings: UInt64 { readingCount.load(ordering: .relaxed) }
 
-  /// Whether it has ever had an observer. No one is told before that.
+  /// Whether it has ever had an observer. No reader is notified before that.
   @inlinable
   var isObserved: Bool { readings > 0 }
 
@@ -44,14 +44,14 @@ final class ObservationSubject: Observable, Sendable {
     registrar.access(self, keyPath: Self.keyPath(property))
   }
 
-  /// Tells the readers of the property.
+  /// Notifies the readers of the property.
   @usableFromInline
   func notify(_ property: StaticString) {
     if ObservationDelivery.postpone(self, property) { return }
-    tell(property)
+    notifyImmediately(property)
   }
 
-  func tell(_ property: StaticString) {
+  func notifyImmediately(_ property: StaticString) {
     guard let registrar = registrar.withLock({ $0 }) else { return }
     let keyPath = Self.keyPath(property)
     registrar.willSet(self, keyPath: keyPath)
@@ -77,7 +77,7 @@ enum ObservationDelivery {
     ThreadRecord.current.contents.pointee.depth > 0
   }
 
-  /// Keeps a change; `false` when its observers may be told at once.
+  /// Keeps a change; `false` when its observers may be notified immediately.
   static func postpone(_ subject: ObservationSubject, _ property: StaticString) -> Bool {
     let contents = ThreadRecord.current.contents
     guard contents.pointee.depth > 0 else { return false }
@@ -89,7 +89,7 @@ enum ObservationDelivery {
     return true
   }
 
-  /// Tells observers about the kept changes, on this thread, unless it is still inside another reducer.
+  /// Notifies observers of the kept changes, on this thread, unless it is still inside another reducer.
   @usableFromInline
   @inline(never)
   static func deliver(on thread: ThreadRecord) {
@@ -97,11 +97,11 @@ enum ObservationDelivery {
     let changes = thread.contents.pointee.changes
     thread.contents.pointee.changes = []
     thread.contents.pointee.hasChanges = false
-    for change in changes { change.subject.tell(change.property) }
+    for change in changes { change.subject.notifyImmediately(change.property) }
   }
 }
 
-/// The readers of the state of a store, which are told when another state takes its place, or an old copy of the same
+/// The readers of the state of a store, which are notified when another state replaces it, or an old copy of the same
 /// state.
 ///
 /// The properties of a state announce their own changes; only the store sees that the whole state is assigned.

@@ -22,7 +22,7 @@ extension StackState: ObservedByIdentity where Element: ObservedByIdentity {
 }
 
 extension Store where State: ObservedByIdentity {
-  /// The state after the last action, as a copy. An observer that reads it is told when another state takes its place.
+  /// The state after the last action, as a copy. An observer that reads it is notified when another state replaces it.
   ///
   /// Do not read it inside the store's own reducer: that traps.
   @inlinable
@@ -31,7 +31,7 @@ extension Store where State: ObservedByIdentity {
     return root?.copyState() ?? core.copyState()
   }
 
-  /// A part of the state after the last action. An observer that reads it is told about its changes.
+  /// A part of the state after the last action. An observer that reads it is notified of its changes.
   @inlinable
   public subscript<Value>(dynamicMember keyPath: KeyPath<State, Value>) -> Value {
     let thread = ThreadRecord.current
@@ -44,8 +44,8 @@ extension Store where State: ObservedByIdentity {
     return isObserved ? state[keyPath: keyPath] : value
   }
 
-  /// Calls a closure with the state after the last action, with no lock held. An observer that reads there is told
-  /// about changes of the parts that it reads.
+  /// Calls a closure with the state after the last action, with no lock held. An observer that reads there is notified
+  /// of changes of the parts that it reads.
   ///
   /// - Throws: The error of the closure.
   @inlinable

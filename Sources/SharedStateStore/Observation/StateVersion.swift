@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Distinguishes the copies of a state after changes, and tells whether readers have been told about the changes.
+/// Distinguishes the copies of a state after changes, and records whether readers were notified of the changes.
 @frozen
 @usableFromInline
 struct StateVersion: Hashable, Sendable {

@@ -8,7 +8,7 @@ extension Reducer {
   /// ```
   ///
   /// The child runs first. `dismiss` sets its state to `nil` after this reducer has run. The child's effects are
-  /// cancelled when it goes, whoever removes it, and when another child is presented. An action of a child that is not
+  /// cancelled when any reducer removes it, and when another child is presented. An action of a child that is not
   /// presented is reported as an issue.
   @inlinable
   public func ifLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(

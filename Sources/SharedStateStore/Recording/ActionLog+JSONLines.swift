@@ -34,7 +34,7 @@ extension Line: Decodable where Action: Decodable {}
 public struct CorruptedActionLog: Error, LocalizedError, CustomStringConvertible {
   /// The line, from 1.
   public let line: Int
-  /// What is wrong with the line, without its values.
+  /// The reason, without values of the line.
   public let reason: String
 
   /// The line and the reason.
@@ -131,7 +131,7 @@ extension ActionLog where Action: Decodable, State: Decodable {
   /// - Throws: ``CorruptedActionLog`` for the first line that cannot be read.
   public convenience init(jsonLines data: Data) throws {
     try self.init(jsonLines: data) { (heading: Heading<State>) in
-      // A state may lose something by encoding, such as the identities of a stack. Then it cannot be the initial state.
+      // A state may lose parts by encoding, such as the identities of a stack. Then it cannot be the initial state.
       guard let state = heading.state, RecordedState.digest(of: state) == heading.digest else {
         return .digest(heading.digest)
       }

@@ -17,7 +17,7 @@ public typealias ActionLogOf<R: Reducer> = ActionLog<R.State, R.Action>
 /// The values of shares are not in it: if a state has shares when the recording begins, the log keeps a digest of it,
 /// which is made with each action.
 public final class ActionLog<State: Sendable, Action: Sendable>: Sendable {
-  /// The maximum number of actions. The oldest ones are dropped first.
+  /// The maximum number of actions. The oldest ones are discarded first.
   public let limit: Int
 
   struct Entry: Sendable {
@@ -68,7 +68,7 @@ public final class ActionLog<State: Sendable, Action: Sendable>: Sendable {
     }
   }
 
-  /// The number of dropped actions.
+  /// The number of discarded actions.
   public var droppedCount: Int { contents.withLock { $0.droppedCount } }
 
   /// The state before the first action that is kept; `nil` when only a digest of it is known.
@@ -97,7 +97,7 @@ public final class ActionLog<State: Sendable, Action: Sendable>: Sendable {
   }
 
   private func append(_ entry: Entry) {
-    // Dropped entries are released without the lock, because releasing them may run user code.
+    // Discarded entries are released without the lock, because releasing them may run user code.
     let dropped = contents.withLock { contents -> (Entry, RecordedState<State>?)? in
       guard contents.entries.count == limit else {
         contents.entries.append(entry)
@@ -150,7 +150,7 @@ public struct RecordedAction<Action: Sendable>: Sendable {
   public let number: Int
   /// The action.
   public let action: Action
-  /// Whether an effect of the store sent it; otherwise it came from outside, by `send`.
+  /// Whether an effect of the store sent it; otherwise a caller sent it by `send`.
   public let isSentByEffect: Bool
 
   /// An action of a log.

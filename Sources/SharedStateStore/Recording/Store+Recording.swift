@@ -4,7 +4,7 @@ public import SharedStateDependencies
 extension Store {
   /// A store with a state of its own, whose actions are recorded.
   ///
-  /// Stacks of the store number their elements by themselves, from the next number on, so that a replay can repeat the
+  /// Stacks of the store number their elements independently, from the next number on, so that a replay can repeat the
   /// numbers. `prepareDependencies` can change that.
   /// - Parameters:
   ///   - initialState: The state to begin with.
@@ -107,7 +107,7 @@ extension Store {
         number: number,
         description: """
           The state of '\(feature)' is not the recorded one after action \(number), which \
-          \(entry.isSentByEffect ? "an effect has sent" : "came from outside"):
+          \(entry.isSentByEffect ? "an effect has sent" : "a caller has sent"):
 
           \(Difference.dump(entry.action).indented(by: 4))
 

@@ -1,4 +1,4 @@
-/// Tells which children of a state have gone.
+/// Finds the children of a state that were removed.
 ///
 /// Any reducer may remove the state of a child: the one before `ifLet` or the one behind it. So the children that are
 /// present are compared after all reducers have run.
@@ -7,7 +7,7 @@ struct Children<State: Sendable, Action: Sendable>: Sendable {
   /// The children that are present before an action.
   ///
   /// For an array of many elements, only some elements are asked for their own children: those whose children have
-  /// effects, and the one that gets the action.
+  /// effects, and the one that receives the action.
   @usableFromInline
   let presence: @Sendable (State, Action?, LiveChildren) -> Presence
 
@@ -15,7 +15,7 @@ struct Children<State: Sendable, Action: Sendable>: Sendable {
   @usableFromInline
   let acting: @Sendable ([ActingChild]) -> Presence
 
-  /// The cancellation of the effects of children that were present before and have gone.
+  /// The cancellation of the effects of children that were present before and were removed.
   @usableFromInline
   let farewell: @Sendable (Presence, State) -> Effect<Action>
 

@@ -3,7 +3,7 @@ public struct Reduce<State: Sendable, Action: Sendable>: Reducer {
   /// It has no body.
   public typealias Body = Never
 
-  /// What a store calls.
+  /// The reduction that a store calls.
   public let reduction: Reduction<State, Action>
 
   /// A reducer that calls a closure, on one thread at a time.

@@ -27,7 +27,7 @@ public enum ReducerBuilder<State: Sendable, Action: Sendable> {
     Component(Reduce(reducer))
   }
 
-  /// Nothing at all.
+  /// No reducer.
   @inlinable
   public static func buildBlock() -> Component<EmptyReducer<State, Action>> { Component(EmptyReducer()) }
 

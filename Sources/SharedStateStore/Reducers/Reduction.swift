@@ -1,10 +1,10 @@
 /// A reducer whose body has been evaluated, as a store calls it.
 public struct Reduction<State: Sendable, Action: Sendable>: Sendable {
-  /// Reduces an action, and leaves it to the caller to cancel the effects of children that have gone.
+  /// Reduces an action, and leaves it to the caller to cancel the effects of removed children.
   @usableFromInline
   let run: @Sendable (inout State, Action) -> Effect<Action>
 
-  /// Tells which children have gone; `nil` when there are none that could.
+  /// Finds the children that were removed; `nil` when there are none that could be.
   @usableFromInline
   let children: Children<State, Action>?
 
@@ -23,7 +23,7 @@ public struct Reduction<State: Sendable, Action: Sendable>: Sendable {
     self.children = children
   }
 
-  /// Reduces an action, and cancels the effects of children that have gone with it.
+  /// Reduces an action, and cancels the effects of children that it has removed.
   @inlinable
   public func callAsFunction(_ state: inout State, _ action: Action) -> Effect<Action> {
     guard let children else { return run(&state, action) }
@@ -31,7 +31,7 @@ public struct Reduction<State: Sendable, Action: Sendable>: Sendable {
   }
 
   /// Reduces an action on behalf of a store.
-  /// - Parameter registry: Knows which children have effects; `nil` when none has ever had any.
+  /// - Parameter registry: Finds the children that have effects; `nil` when none has ever had any.
   @inlinable
   func callAsFunction(
     _ state: inout State,
@@ -40,7 +40,7 @@ public struct Reduction<State: Sendable, Action: Sendable>: Sendable {
   ) -> Effect<Action> {
     guard let children else { return run(&state, action) }
     if let registry, registry.hasChildren { return reduce(&state, action, children, LiveChildren(in: registry)) }
-    // Children that go now have no effects except those of this very action.
+    // Children that are removed now have no effects except those of this very action.
     let effect = run(&state, action)
     if effect.isNone { return effect }
     return effect.merge(with: children.farewell(children.acting(effect.children), state))

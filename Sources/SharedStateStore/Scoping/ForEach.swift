@@ -9,7 +9,7 @@ extension Reducer {
   /// ```
   ///
   /// The child runs first. In a stack, `push` puts an element on top before this reducer runs, and `popFrom` removes
-  /// elements after it has run. The effects of an element are cancelled when it goes, whoever removes it. An action of a
+  /// elements after it has run. The effects of an element are cancelled when any reducer removes it. An action of a
   /// missing element is reported as an issue.
   @inlinable
   public func forEach<Elements: ChildCollection & Sendable, ElementsAction: ChildCollectionAction, Element: Reducer>(

@@ -1,10 +1,10 @@
 package import SharedState
 
 extension Reducer {
-  /// Runs a child while its state is there, by a key path and a case key path.
+  /// Runs a child while its state is present, by a key path and a case key path.
   ///
-  /// The child runs first. Its effects are cancelled when its state goes, or when its identity changes. An action of the
-  /// child without its state is reported as an issue.
+  /// The child runs first. Its effects are cancelled when its state is removed, or when its identity changes. An action
+  /// of the child without its state is reported as an issue.
   @_disfavoredOverload
   public func ifLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
     _ toChildState: any WritableKeyPath<State, ChildState?> & Sendable,
@@ -23,7 +23,7 @@ extension Reducer {
     )
   }
 
-  /// Runs a child while its state is there.
+  /// Runs a child while its state is present.
   ///
   /// Not an overload of `ifLet`: overloads multiply the work of the type checker with each method in a chain.
   package func withOptional<ChildState, ChildAction>(
@@ -63,7 +63,7 @@ extension Reducer {
 }
 
 extension Reduction {
-  /// Runs a child that may go, and then this reducer.
+  /// Runs a child that may be removed, and then this reducer.
   func withChild<ChildState, ChildAction>(
     action path: AnyCasePath<Action, ChildAction>,
     _ child: LazyReduction<ChildState, ChildAction>,
@@ -132,7 +132,7 @@ extension Children {
 }
 
 extension Optional {
-  /// The value, in place. Use it only where the value is known to be there.
+  /// The value, in place. Use it only where the value is known to be present.
   @inlinable
   var present: Wrapped {
     get {

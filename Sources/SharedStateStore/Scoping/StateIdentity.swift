@@ -1,4 +1,4 @@
-/// The identity of a state, which stays the same whatever else of it changes.
+/// The identity of a state, which stays the same when its other contents change.
 @usableFromInline
 enum StateIdentity: Hashable, @unchecked Sendable {
   // `@unchecked Sendable` is right because identities of states are only compared, and those of a `Sendable` state are

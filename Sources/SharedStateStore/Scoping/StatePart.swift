@@ -31,7 +31,7 @@ package struct StatePart<Root: Sendable, Value: Sendable>: Sendable {
   @inlinable
   func read(_ root: Root) -> Value {
     guard offset >= 0 else { return root[keyPath: keyPath] }
-    // `offset(of:)` answers only for stored properties, whose memory is a `Value`.
+    // `offset(of:)` returns an offset only for stored properties, whose memory is a `Value`.
     return withUnsafePointer(to: root) { root in
       (UnsafeRawPointer(root) + offset).assumingMemoryBound(to: Value.self).pointee
     }

@@ -37,7 +37,7 @@ public struct StackState<Element> {
         yield &added
         return
       }
-      // The last element takes its place meanwhile, so that nothing is copied.
+      // The last element replaces it meanwhile, so that nothing is copied.
       elements.swapAt(index, elements.count - 1)
       var element = elements.popLast()
       defer {

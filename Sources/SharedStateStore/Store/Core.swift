@@ -22,11 +22,11 @@ package class Core<State: Sendable, Action: Sendable>: @unchecked Sendable {
   /// Calls an observer with the present state and each later one, until the returned object is released.
   package func observe(_ observer: StateObserver<State>) -> AnyObject { unimplemented() }
 
-  /// Records that an observer reads here, to be told when another state takes the place of the present one.
+  /// Records that an observer reads here, to be notified when another state replaces the present one.
   @usableFromInline
   func noteReading() { unimplemented() }
 
-  /// Tells observers that a share in the state has changed.
+  /// Notifies observers that a share in the state has changed.
   package func touch() { unimplemented() }
 
   private func unimplemented(_ function: String = #function) -> Never {
@@ -51,7 +51,7 @@ package protocol CoreMonitor<State, Action>: AnyObject, Sendable {
     _ reduce: (inout State, Action) -> Effect<Action>
   ) -> Effect<Action>
 
-  /// Records that the feature dismisses itself although nothing presents it, after which its effects are cancelled;
+  /// Records that the feature dismisses itself although no parent presents it, after which its effects are cancelled;
   /// `nil` when that is an issue.
   var recordDismissal: (@Sendable () -> Void)? { get }
 
@@ -63,13 +63,13 @@ package protocol CoreMonitor<State, Action>: AnyObject, Sendable {
 /// An item that waits to be reduced.
 @usableFromInline
 package enum Letter<Action: Sendable>: Sendable {
-  /// An action, and the node of the effect or action that sent it, or a node of its own when the action comes from
-  /// outside. The node counts the letter as begun; that ends when the letter is reduced.
+  /// An action, and the node of the effect or action that sent it, or a node of its own when a caller sent it. The node
+  /// counts the letter as begun; that ends when the letter is reduced.
   case action(Action, from: EffectNode, isSentByEffect: Bool)
   /// An effect that begins as a part of another one, on behalf of a child.
   case effect(Effect<Action>, EffectPlace)
-  /// A request to tell observers: observers have come or gone, or a share in the state has changed, which all observers
-  /// are told.
+  /// A request to notify observers: observers were added or removed, or a share in the state has changed, of which all
+  /// observers are notified.
   case look(isNews: Bool)
 }
 
@@ -80,7 +80,7 @@ package struct EffectPlace: Sendable {
 
   let node: EffectNode
   let path: EffectPath
-  /// Sends the action that dismisses the innermost child, for an effect; `nil` when no child may go.
+  /// Sends the action that dismisses the innermost child, for an effect; `nil` when no child may be removed.
   let dismiss: (@Sendable (EffectNode) -> Void)?
 }
 

@@ -145,8 +145,7 @@ extension RootCore {
   private func send(from node: EffectNode, at location: CallSite?, _ feature: String) -> Send<Action> {
     Send { [weak self] action in
       if let self { return receive(action, from: node, at: location) }
-      // Releasing the store cancels its effects right away: effects that are still running then have done nothing
-      // wrong.
+      // Releasing the store cancels its effects immediately: effects that are still running then are no misuse.
       guard let location, node.hasEnded else { return }
       location.report(
         """
@@ -171,7 +170,7 @@ extension RootCore {
 
           \(Difference.dump(action))
 
-      Let the closure of the effect wait for the code that sends, or use an effect that goes on until it is cancelled.
+      Let the closure of the effect wait for the code that sends, or use an effect that runs until it is cancelled.
       """
     if let monitor { monitor.report(message, at: location) } else { location.report(message) }
   }

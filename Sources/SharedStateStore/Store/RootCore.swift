@@ -45,9 +45,9 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   @usableFromInline
   @exclusivity(unchecked)
   var isWatched: Bool
-  /// Whether an action was reduced of which observers have not been told yet.
+  /// Whether an action was reduced of which observers were not notified yet.
   @exclusivity(unchecked)
-  private var mustTell = false
+  private var mustNotify = false
 
   /// The registry of children with effects; `nil` before any child had one.
   @usableFromInline
@@ -64,7 +64,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   private struct Side {
     var mailbox: [Letter<Action>] = []
     var observers: [StateObserver<State>] = []
-    /// The number of observers at the end of the list that have not been told a state yet.
+    /// The number of observers at the end of the list that were not notified of a state yet.
     var newObserverCount = 0
     /// Created for the first reader.
     var readers: StateReaders<State>?
@@ -266,7 +266,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   /// Releases the lock, and then performs the work.
   private func close(_ begun: Work, on thread: ThreadRecord) {
     var work = begun
-    tellObserversOnce(&work)
+    notifyObserversOnce(&work)
     disown(on: thread)
     for task in work.tasks { task() }
     if hasMail { deliverMail() }
@@ -293,7 +293,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
         open(letter, &work)
         drainQueue(&work)
       }
-      tellObserversOnce(&work)
+      notifyObserversOnce(&work)
       disown(on: thread)
       for task in work.tasks { task() }
     }
@@ -328,13 +328,13 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
       if !place.node.isCancelled { collect(effect, place, effects, &work) }
       place.node.end()
     case .look(let isNews):
-      tellObservers(isNews: isNews, &work)
+      notifyObservers(isNews: isNews, &work)
     }
   }
 
   private func reduce(_ action: Action, isSentByEffect: Bool) -> Effect<Action> {
     var effect = Effect<Action>.none
-    // An effect may have other dependencies. Asking for those in force would make sending from outside much slower.
+    // An effect may have other dependencies. Asking for those in force would make `send` of a caller much slower.
     if let dependencies = isSentByEffect ? DependencyScope.toApply(dependencies) : dependencies {
       dependencies.inForce {
         effect = reduceWatched(action, isSentByEffect: isSentByEffect)
@@ -342,7 +342,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     } else {
       effect = reduceWatched(action, isSentByEffect: isSentByEffect)
     }
-    if isWatched { mustTell = true }
+    if isWatched { mustNotify = true }
     return effect
   }
 
@@ -355,24 +355,24 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
 
   // MARK: Observers
 
-  /// Tells observers of the state after an action and those that follow from it at once.
-  private func tellObserversOnce(_ work: inout Work) {
-    guard mustTell else { return }
-    mustTell = false
-    // They are told before effects begin.
+  /// Notifies observers once of the state after an action and the actions that follow from it immediately.
+  private func notifyObserversOnce(_ work: inout Work) {
+    guard mustNotify else { return }
+    mustNotify = false
+    // They are notified before effects begin.
     work.tasks.insert(
       contentsOf: side.withLock { $0.observers }.compactMap { $0.note(storage, false) },
       at: 0
     )
   }
 
-  private func tellObservers(isNews: Bool, _ work: inout Work) {
-    let (told, isEmpty) = side.withLock { side in
+  private func notifyObservers(isNews: Bool, _ work: inout Work) {
+    let (notified, isEmpty) = side.withLock { side in
       defer { side.newObserverCount = 0 }
       return (isNews ? side.observers[...] : side.observers.suffix(side.newObserverCount), side.observers.isEmpty)
     }
     isWatched = monitor != nil || !isEmpty
-    for observer in told {
+    for observer in notified {
       if let task = observer.note(storage, true) { work.tasks.append(task) }
     }
   }
@@ -392,7 +392,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     }
   }
 
-  /// Records that an observer reads here, to be told when another state takes the place of the present one.
+  /// Records that an observer reads here, to be notified when another state replaces the present one.
   @usableFromInline
   package override func noteReading() {
     let (readers, isFirst) = side.withLock { side -> (StateReaders<State>?, Bool) in
@@ -406,7 +406,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     if isFirst { deliver(.look(isNews: false)) }
   }
 
-  /// Tells observers that a share in the state has changed.
+  /// Notifies observers that a share in the state has changed.
   package override func touch() {
     deliver(.look(isNews: true))
   }

@@ -3,11 +3,11 @@ import Synchronization
 
 /// Notifies when a share inside a state changes.
 package final class ShareObservations: Sendable {
-  private let tell: @Sendable () -> Void
+  private let notify: @Sendable () -> Void
   private let observations = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
-  package init(_ tell: @escaping @Sendable () -> Void) {
-    self.tell = tell
+  package init(_ notify: @escaping @Sendable () -> Void) {
+    self.notify = notify
   }
 
   /// Observes the shares of a state from now on, and no others.
@@ -16,7 +16,7 @@ package final class ShareObservations: Sendable {
     Self.collect(state, &shares)
     let old = observations.withLock { $0 }
     guard Set(old.keys) != Set(shares.keys) else { return }
-    let new = shares.map { id, share in (id, old[id] ?? share.observeChanges(tell)) }
+    let new = shares.map { id, share in (id, old[id] ?? share.observeChanges(notify)) }
     // Replaced observations end after the lock is released.
     observations.withLock { $0 = Dictionary(uniqueKeysWithValues: new) }
     withExtendedLifetime(old) {}

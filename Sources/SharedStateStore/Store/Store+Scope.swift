@@ -22,7 +22,7 @@ extension Store {
 
   /// A store of a child with an optional state, or with the value of a case; `nil` when the state is absent.
   ///
-  /// When the child's state goes, the store keeps the one that was last read from it.
+  /// When the child's state is removed, the store keeps the one that was last read from it.
   public func scope<ChildState: Sendable, ChildAction: Sendable>(
     state toChildState: any KeyPath<State, ChildState?> & Sendable,
     action toChildAction: CaseKeyPath<Action, ChildAction>
@@ -83,7 +83,7 @@ extension Store {
     return scope(from: initial, state: toChildState, action: toAction)
   }
 
-  /// The store of a child that may go.
+  /// The store of a child that may be removed.
   /// - Parameter initial: The state of the child until another one is known.
   func scope<ChildState: Sendable, ChildAction: Sendable>(
     from initial: ChildState,

@@ -4,8 +4,8 @@ import Synchronization
 extension Store {
   /// The present state, then the state after each action that has changed it, and after each change of a share in it.
   ///
-  /// States come in order. Two equal states in a row come as one, unless a share in them has changed. The sequence
-  /// never ends by itself; it ends when the task is cancelled. It keeps the store alive.
+  /// States come in order. Two equal states in a row are delivered as one, unless a share in them has changed. The
+  /// sequence ends only when the task is cancelled. It keeps the store alive.
   public var updates: StoreUpdates<State> { StoreUpdates { [core] in UpdatesBuffer(of: core) } }
 }
 
@@ -111,7 +111,7 @@ package final class StateObserver<State: Sendable>: Sendable {
   /// Takes a state with the lock of the core held, so it calls no other code. Returns a closure to call without the
   /// lock.
   ///
-  /// `isTouched` says that a share in the state has changed, which a comparison of states does not show.
+  /// `isTouched`: a share in the state has changed, which a comparison of states does not show.
   let note: @Sendable (_ state: State, _ isTouched: Bool) -> (@Sendable () -> Void)?
 
   package init(_ note: @escaping @Sendable (_ state: State, _ isTouched: Bool) -> (@Sendable () -> Void)?) {

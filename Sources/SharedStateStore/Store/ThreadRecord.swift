@@ -10,14 +10,14 @@
 /// value costs several times as much.
 @usableFromInline
 struct ThreadRecord: @unchecked Sendable {
-  // `@unchecked Sendable` is right because only the thread of a record ever gets it.
+  // `@unchecked Sendable` is right because only the thread of a record ever accesses it.
 
   @usableFromInline
   struct Contents {
     /// How many reducers the thread is inside of.
     @usableFromInline
     var depth = 0
-    /// How many of them belong to children that may go.
+    /// How many of them belong to children that may be removed.
     @usableFromInline
     var presentedDepth = 0
     /// Changes of observed properties by its reducers.
@@ -56,7 +56,7 @@ struct ThreadRecord: @unchecked Sendable {
     return make()
   }
 
-  /// Runs a child that may go.
+  /// Runs a child that may be removed.
   @inlinable
   static func presented<Result>(_ body: () -> Result) -> Result {
     let contents = current.contents
@@ -65,7 +65,7 @@ struct ThreadRecord: @unchecked Sendable {
     return body()
   }
 
-  /// Whether this thread is inside the reducer of a child that may go.
+  /// Whether this thread is inside the reducer of a child that may be removed.
   static var isInsidePresented: Bool { current.contents.pointee.presentedDepth > 0 }
 
   /// Schedules a delivery of mail for when the thread has left all reducers.

@@ -18,7 +18,7 @@ struct ConformanceExpansion {
     return "\(attributes)extension \(type): \(conformances.map(Self.qualified).joined(separator: ", ")) {}"
   }
 
-  /// The compiler gives names without modules, which a type of the user may hide.
+  /// The compiler passes names without modules, which a type of the user may hide.
   private static func qualified(_ name: String) -> String {
     name.contains(".") ? name : (name == "Sendable" ? "Swift." : "SharedStateStore.") + name
   }

@@ -1,5 +1,5 @@
 extension Declaration {
-  /// The modifier that gives a new member the access of the type itself, followed by a space.
+  /// The modifier for a new member with the access of the type itself, followed by a space.
   var memberAccess: String {
     for access in ["public", "package"] where hasModifier(access) { return access + " " }
     return hasModifier("open") ? "public " : ""

@@ -17,7 +17,7 @@ struct ExpansionRequest: Sendable {
   /// The declarations around this one, without their blocks, from the innermost outwards.
   var context: [String] = []
 
-  /// The answer for the compiler. A pure function of the request.
+  /// The answer for the compiler, a pure function of the request.
   func run() -> Expansion {
     guard let macro = Macro(rawValue: macro) else {
       return Expansion(
@@ -111,7 +111,7 @@ enum Macro: String, CaseIterable, Sendable {
       (.sendable, "extension"):
       return try ConformanceExpansion(request).extensions()
     case (.observationStateIgnored, "accessor"), (.reducerCase, "peer"):
-      // These attributes only tell another macro something.
+      // These attributes are only read by other macros.
       return ""
     default:
       throw ExpansionDiagnostic(

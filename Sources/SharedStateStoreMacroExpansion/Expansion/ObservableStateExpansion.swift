@@ -1,4 +1,4 @@
-/// `@ObservableState`: readers of a property are told about its changes.
+/// `@ObservableState`: readers of a property are notified of its changes.
 struct ObservableStateExpansion {
   private let declaration: Declaration
 

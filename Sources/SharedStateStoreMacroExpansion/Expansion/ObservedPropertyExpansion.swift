@@ -1,4 +1,4 @@
-/// `@ObservationStateTracked`: a property that tells its readers when it changes.
+/// `@ObservationStateTracked`: a property that notifies its readers when it changes.
 struct ObservedPropertyExpansion {
   private let declaration: Declaration
 

@@ -41,7 +41,7 @@ struct ReducerExpansion {
       )
     }
     var added: [String] = []
-    // A body that names other types also tells the compiler which the state and the actions are.
+    // A body that names other types also determines the state and the actions.
     let body = all.first { $0.isBody }?.bodyTypes(of: declaration.name)
     if body?.state == nil, !all.contains(where: { $0.isType(named: "State") }) {
       added.append(
@@ -174,7 +174,7 @@ struct ReducerExpansion {
     /// The values of the case are not reducers.
     case ignored(name: String, values: String)
     case reducer(name: String, type: String, reducer: String)
-    /// The value of the case is a state that goes with the first action.
+    /// The value of the case is a state with actions but without a reducer.
     case ephemeral(name: String, type: String)
 
     var isEphemeral: Bool {

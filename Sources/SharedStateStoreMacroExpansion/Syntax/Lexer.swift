@@ -72,7 +72,7 @@ struct Lexer {
       case UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "{"):
         open.append(index)
       case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"):
-        // A missing bracket must not give all later brackets wrong partners.
+        // A missing bracket must not assign wrong partners to all later brackets.
         guard let match = open.lastIndex(where: { closes(byte, tokens[$0]) }) else { continue }
         tokens[open[match]].partner = index
         tokens[index].partner = open[match]

@@ -1,5 +1,5 @@
 extension Parser {
-  /// Goes to the end of an expression.
+  /// Moves to the end of an expression.
   mutating func parseExpression() throws(ParsingError) -> Fragment {
     let start = start
     try nested { parser throws(ParsingError) in try parser.skipExpression() }
@@ -185,7 +185,7 @@ extension Parser {
     }
   }
 
-  /// `#if … .member() … #endif` behind an operand; `false` when the condition encloses something else.
+  /// `#if … .member() … #endif` behind an operand; `false` when the condition encloses other code.
   private mutating func skipConditionalSuffix() throws(ParsingError) -> Bool {
     let position = position
     advance()

@@ -1,12 +1,12 @@
-/// An error in a source, with its place.
+/// An error in a source, with its offset.
 struct ParsingError: Error, Equatable {
   let message: String
   /// In bytes.
   let offset: Int
 }
 
-/// Parses a declaration. It knows the grammar of everything that may stand in the block of a type. It skips code
-/// between braces, and of expressions it finds only the end.
+/// Parses a declaration. It knows the grammar of all that may stand in the block of a type. It skips code between
+/// braces, and of expressions it finds only the end.
 struct Parser {
   /// The maximum nesting of types and declarations.
   static let maximumDepth = 128

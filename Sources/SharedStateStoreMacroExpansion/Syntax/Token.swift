@@ -1,4 +1,4 @@
-/// The smallest part of a source text that means something.
+/// The smallest part of a source text that has a meaning.
 struct Token: Sendable {
   enum Kind: Sendable {
     /// A name or a keyword, also one between backticks.
@@ -15,7 +15,7 @@ struct Token: Sendable {
   }
 
   let kind: Kind
-  /// Its place in the source, in bytes.
+  /// Its range in the source, in bytes.
   let range: Range<Int>
   /// Whether white space or a comment stands in front of it.
   var hasSpaceBefore: Bool

@@ -6,8 +6,8 @@ import SharedStateStore
 import Synchronization
 import Testing
 
-/// A world of services, in which a seed decides everything that is otherwise left to chance: which task runs next, how
-/// long a message travels, when a connection breaks.
+/// A world of services, in which a seed decides all that is otherwise left to chance: which task runs next, how long a
+/// message travels, when a connection breaks.
 ///
 /// ```swift
 /// await TestWorld.explore(seeds: 1...1_000) { world in
@@ -23,11 +23,11 @@ import Testing
 ///
 /// The world includes the body of the test and all that it makes: its tasks, the effects of its stores, its fake
 /// servers with the services on them, and observers. They run on one thread, a step at a time. The time is the world's
-/// own, and passes at once when every task waits for it. The dependencies `continuousClock` and `date` show it, and
+/// own, and passes immediately when every task waits for it. The dependencies `continuousClock` and `date` show it, and
 /// `Task.sleep` follows it from Swift 6.3 on.
 ///
-/// The same seed gives the same run. Code on other threads is outside of it: the main actor, files, a real server. See
-/// <doc:DistributedTests>.
+/// The same seed produces the same run. Code on other threads is outside of it: the main actor, files, a real server.
+/// See <doc:DistributedTests>.
 public final class TestWorld: Sendable {
   /// The seed of all decisions.
   public let seed: UInt64
@@ -40,7 +40,7 @@ public final class TestWorld: Sendable {
   ///
   /// - Parameters:
   ///   - seed: The seed of all decisions.
-  ///   - timeLimit: How much of its own time the world has. A run that needs more is given up.
+  ///   - timeLimit: How much of its own time the world has. A run that needs more is aborted.
   public init(seed: UInt64, timeLimit: Duration = .seconds(3_600)) {
     self.seed = seed
     self.timeLimit = timeLimit
@@ -52,7 +52,7 @@ public final class TestWorld: Sendable {
   /// Shows the world's time, which begins at zero, and lets tasks sleep.
   public var clock: any Clock<Duration> { WorldClock(schedule: worldSchedule) }
 
-  /// The steps so far: a line for each time that a participant has gone on.
+  /// The steps so far: a line for each time that a participant has run.
   public var schedule: String { worldSchedule.record.text() }
 
   /// Performs a disturbance at a moment that the seed decides, unless the world ends before.
@@ -239,15 +239,15 @@ private final class Slot<Value: Sendable>: Sendable {
   func set(_ value: Result<Value, any Error>) { contents.withLock { $0 = value } }
 }
 
-/// Why a run of a ``TestWorld`` was given up.
+/// Why a run of a ``TestWorld`` was aborted.
 public struct TestWorldError: Error, LocalizedError, CustomStringConvertible {
-  /// What has happened, and which participants wait.
+  /// The reason, and the participants that wait.
   public let description: String
 
   init(_ failure: WorldSchedule.Failure, now: Duration, timeLimit: Duration, waiting: [String]) {
     let reason =
       switch failure {
-      case .everybodyWaits: "At \(now) every task waits, and none is left that could go on."
+      case .everybodyWaits: "At \(now) every task waits, and none is left that could run."
       case .timeIsOver: "The body of the test has not ended within \(timeLimit) of the world's time, its 'timeLimit'."
       case .runsOn: "The body of the test has not ended within a million steps: a task does not stop running."
       }

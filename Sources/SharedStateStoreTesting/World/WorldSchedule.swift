@@ -8,9 +8,9 @@ import Synchronization
 #endif
 
 /// Runs the tasks of a world, one job at a time, on one thread, in an order that a seed decides. Time passes only when
-/// no job is left, and then at once.
+/// no job is left, and then immediately.
 final class WorldSchedule: TaskExecutor, Schedule {
-  /// Why a run was given up.
+  /// Why a run was aborted.
   enum Failure: Error {
     case everybodyWaits
     case timeIsOver
@@ -62,7 +62,7 @@ final class WorldSchedule: TaskExecutor, Schedule {
     }
   }
 
-  /// How long to wait for jobs from other threads, in the time of the machine, before the run is given up.
+  /// How long to wait for jobs from other threads, in the time of the machine, before the run is aborted.
   private static let patience = DispatchTimeInterval.seconds(1)
   private static let maximumSteps = 1_000_000
   /// The number of steps for ending tasks after the run.
@@ -86,7 +86,7 @@ final class WorldSchedule: TaskExecutor, Schedule {
 
   // MARK: Running
 
-  /// Runs everything until a condition is true, or nothing can make it true.
+  /// Runs jobs until a condition is true, or no job can make it true.
   ///
   /// - Returns: The reason for ending without the condition.
   func run(until isDone: () -> Bool, timeLimit: Duration) -> Failure? {
@@ -311,7 +311,7 @@ struct WorldRecord: Sendable {
   let waiting: [String]
   let jobsFromOutside: Int
 
-  /// A line for each time that a participant has gone on, with the number of its steps.
+  /// A line for each time that a participant has run, with the number of its steps.
   ///
   /// - Parameter maximum: The maximum number of lines; the last ones are kept.
   func text(last maximum: Int = .max) -> String {
@@ -320,10 +320,10 @@ struct WorldRecord: Sendable {
       if lines.last?.step == step { lines[lines.count - 1].count += 1 } else { lines.append((step, 1)) }
     }
     let left = lines.count - min(lines.count, maximum)
-    let told = lines[left...].map { line in
+    let shown = lines[left...].map { line in
       "\(milliseconds(line.step.time))  \(names[line.step.participant])\(line.count > 1 ? " ×\(line.count)" : "")"
     }
-    return ((left > 0 ? ["… after \(left) lines"] : []) + told).joined(separator: "\n")
+    return ((left > 0 ? ["… after \(left) lines"] : []) + shown).joined(separator: "\n")
   }
 
   private func milliseconds(_ time: Duration) -> String {

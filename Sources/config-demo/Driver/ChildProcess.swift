@@ -3,7 +3,7 @@ import Subprocess
 
 /// A program that the demonstration has started. It reads and writes lines, and ends when its input does.
 struct ChildProcess: Sendable {
-  /// What it prints, line by line; ends with its output.
+  /// Its output, line by line; ends with the output.
   let lines: AsyncStream<String>
 
   private let input: AsyncStream<String>.Continuation

@@ -48,7 +48,7 @@ struct Demonstration {
   private static func run(on server: (any DemoServer)?, services: [Participant]) async throws {
     var demonstration = Demonstration(services: services, server: server)
     do {
-      try await demonstration.tell()
+      try await demonstration.narrate()
     } catch {
       // A service that hangs would outlive this process.
       for service in services { try? await service.end() }
@@ -62,7 +62,7 @@ struct Demonstration {
 // MARK: The story
 
 extension Demonstration {
-  private mutating func tell() async throws {
+  private mutating func narrate() async throws {
     narrator.title("Three services, one config")
     var config = try await meet()
     try await change(&config)
@@ -107,7 +107,7 @@ extension Demonstration {
     narrator.command("\(server.tool) GET demo:config")
     narrator.output(try await server.get())
 
-    narrator.step("Any tool can write it, and the services see it. Here they load, to say so at once.")
+    narrator.step("Any tool can write it, and the services see it. Here they load, to say so immediately.")
     config.maximumItems += 1
     config.banner = "Edited by hand"
     let document = #"{"maximumItems":\#(config.maximumItems),"banner":"\#(config.banner)"}"#
@@ -120,7 +120,7 @@ extension Demonstration {
   }
 
   private mutating func takeAway(_ server: any DemoServer, _ config: inout ShopConfig) async throws {
-    narrator.step("The server stops. The services go on reading and changing.")
+    narrator.step("The server stops. The services keep reading and changing.")
     try await server.stop()
     for service in services { narrator.quote(service, try await service.says("has lost Redis")) }
     var (ofCheckout, ofGateway) = (config, config)
@@ -141,7 +141,7 @@ extension Demonstration {
     config = try ShopConfig(document: try await server.get())
     for service in services {
       let words = try await service.sees(config)
-      // The service that made the change has already reported it, while the server was away.
+      // The service that made the change has already reported it, while the server was down.
       if service.name != config.lastChange?.service { narrator.quote(service, words) }
     }
     narrator.remark("Two changes at the same time are merged field by field.")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Tells the story on standard output, and remembers how long changes took to arrive.
+/// Prints the story on standard output, and remembers how long changes took to arrive.
 struct Narrator {
   private var steps = 0
   private var delays: [Int] = []

@@ -14,7 +14,7 @@ actor Participant {
 
   /// Starts a service as a process of its own, on the Redis at a URL.
   init(name: String, url: String, log: FileHandle) {
-    // The path of this very program; /proc is the only place that knows it whatever the working directory.
+    // The path of this very program; only /proc knows it independently of the working directory.
     let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
     let process = ChildProcess(
       program.lastPathComponent,
@@ -67,7 +67,7 @@ actor Participant {
     return sighting.hasPrefix(start) ? sighting : try await says(start)
   }
 
-  /// Sends a command, and returns what the service answers.
+  /// Sends a command, and returns the answer of the service.
   func answer(to command: String, startingWith start: String) async throws -> String {
     send(command)
     return try await says(start)

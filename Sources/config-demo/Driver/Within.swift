@@ -2,8 +2,8 @@
 ///
 /// - Parameters:
 ///   - timeout: How long it may take.
-///   - what: What the operation waits for; completes the sentence "Waited … in vain for …".
-/// - Throws: ``DemoError`` after the timeout, or the error of the operation.
+///   - what: The event that the operation waits for; completes the sentence "Timed out … waiting for …".
+/// - Throws: ``DemoError`` after the time-out, or the error of the operation.
 func within<Result: Sendable>(
   _ timeout: Duration,
   _ what: String,
@@ -14,7 +14,7 @@ func within<Result: Sendable>(
     tasks.addTask(operation: operation)
     tasks.addTask {
       try await Task.sleep(for: timeout)
-      throw DemoError("Waited \(timeout) in vain for \(what).")
+      throw DemoError("Timed out after \(timeout) waiting for \(what).")
     }
     guard let result = try await tasks.next() else { throw CancellationError() }
     return result

@@ -13,7 +13,7 @@ enum ChaosForgery {
   /// Whether a stored value contains anything forged.
   static func isForged(value: Data) -> Bool {
     if String(decoding: value, as: UTF8.self).contains("forged") { return true }
-    return History.Document(json: value)?.fields.values.contains(where: isMark) ?? false
+    return RedisHistory.Document(json: value)?.fields.values.contains(where: isMark) ?? false
   }
 
   /// Whether the metadata of a value is forged. Only the forger announces deletions.

@@ -5,13 +5,13 @@ import Synchronization
 final class ChaosHistory: Sendable {
   private struct State {
     /// The events that are not judged yet. Judged events are dropped, because a run may take an hour.
-    var events: [History.Event] = []
-    var judge = History.Judge()
+    var events: [RedisHistory.Event] = []
+    var judge = RedisHistory.Judge()
     /// The services that have saved a change, and those that have made an atomic update.
     var saving: Set<String> = []
     var updating: Set<String> = []
 
-    mutating func note(_ event: History.Event) {
+    mutating func note(_ event: RedisHistory.Event) {
       switch event {
       case .saved(let box, let through) where through > 0: saving.insert(box.service)
       case .updateEnded(let box, _, .succeeded): updating.insert(box.service)
@@ -22,7 +22,7 @@ final class ChaosHistory: Sendable {
 
   private let state = Mutex(State())
 
-  func record(_ event: History.Event) {
+  func record(_ event: RedisHistory.Event) {
     state.withLock { $0.events.append(event) }
   }
 

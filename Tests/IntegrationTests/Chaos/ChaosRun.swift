@@ -46,7 +46,7 @@ final class ChaosRun {
     )
     self.server = server
     forger = try ChaosForger(namespace: Self.namespace, on: server)
-    history.record(.declared(name: ChaosDocument.countName, History.Rules(isCounter: true)))
+    history.record(.declared(name: ChaosDocument.countName, RedisHistory.Rules(isCounter: true)))
     history.record(.permitted([Self.namespace + "*"], others: []))
   }
 
@@ -146,12 +146,13 @@ final class ChaosRun {
   private func writeCommand() -> String { "write \(Int.random(in: 2...60, using: &random))" }
 
   @discardableResult
-  private func all(_ command: String) async throws -> [History.Rest.Held] {
+  private func all(_ command: String) async throws -> [RedisHistory.Rest.Held] {
     try await Self.perform(command, by: services)
   }
 
   /// Has all services carry out a command at once, and returns the contents of their boxes.
-  private static func perform(_ command: String, by services: [ServiceProcess]) async throws -> [History.Rest.Held] {
+  private static func perform(_ command: String, by services: [ServiceProcess]) async throws -> [RedisHistory.Rest.Held]
+  {
     try await withThrowingTaskGroup { tasks in
       for service in services { tasks.addTask { try await service.perform(command) } }
       return try await tasks.reduce(into: []) { $0 += $1 }
@@ -163,7 +164,7 @@ final class ChaosRun {
   /// Waits until all services and the server agree, or until the patience is over, and judges the recorded history. The
   /// forger rests meanwhile.
   @discardableResult
-  private func judgeAtRest() async throws -> History.Rest {
+  private func judgeAtRest() async throws -> RedisHistory.Rest {
     try await forger.rest()
     defer { forger.start() }
     let deadline = ContinuousClock.now + patience
@@ -179,14 +180,14 @@ final class ChaosRun {
     return rest
   }
 
-  private func look() async throws -> History.Rest {
+  private func look() async throws -> RedisHistory.Rest {
     let boxes = try await all("report")
-    var stored: [String: History.Stored] = [:]
+    var stored: [String: RedisHistory.Stored] = [:]
     for name in [ChaosDocument.name, ChaosDocument.countName] { stored[name] = try self.stored(name) }
-    return History.Rest(stored: stored, boxes: boxes, keys: try keys())
+    return RedisHistory.Rest(stored: stored, boxes: boxes, keys: try keys())
   }
 
-  private static func agree(_ rest: History.Rest) -> Bool {
+  private static func agree(_ rest: RedisHistory.Rest) -> Bool {
     rest.boxes.allSatisfy { held in
       guard let stored = rest.stored[held.box.name], stored.revision == held.revision else { return false }
       return held.document.fields.allSatisfy { stored.document?[$0] == $1 }
@@ -205,14 +206,14 @@ final class ChaosRun {
 
   // MARK: The server
 
-  private func stored(_ name: String) throws -> History.Stored {
+  private func stored(_ name: String) throws -> RedisHistory.Stored {
     let names = KeyNames(namespace: Self.namespace, name: name, database: 0)
     let revision = try get(names.meta).flatMap { Meta(String(decoding: $0, as: UTF8.self)) }?.revision
     let data = try get(names.value)
-    let document = data.flatMap { History.Document(json: $0) }
-    let unreadable = data.map { History.Stored.Content.unreadable("\($0.count) bytes") }
+    let document = data.flatMap { RedisHistory.Document(json: $0) }
+    let unreadable = data.map { RedisHistory.Stored.Content.unreadable("\($0.count) bytes") }
     let content = document.map { .document($0) } ?? unreadable ?? .absent
-    return History.Stored(revision: revision?.rawValue ?? 0, content)
+    return RedisHistory.Stored(revision: revision?.rawValue ?? 0, content)
   }
 
   private func get(_ key: String) throws -> Data? {
@@ -229,7 +230,7 @@ final class ChaosRun {
   private func edit(_ field: String, common: Int?) throws {
     var fields = [field: String(foreignEdits)]
     fields["common"] = common.map { String($0) }
-    history.record(.edited(name: ChaosDocument.name, History.Document(fields), nil))
+    history.record(.edited(name: ChaosDocument.name, RedisHistory.Document(fields), nil))
     let script = """
       local text = redis.call('GET', KEYS[1])
       if not text then return end

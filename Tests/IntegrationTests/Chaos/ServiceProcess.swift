@@ -9,7 +9,7 @@ import Subprocess
 /// A service in its own process. The process lives as long as ``run(url:index:_:)``.
 struct ServiceProcess: Sendable {
   private let commands = AsyncStream.makeStream(of: String.self)
-  private let answers = AsyncStream.makeStream(of: [History.Rest.Held].self)
+  private let answers = AsyncStream.makeStream(of: [RedisHistory.Rest.Held].self)
 
   /// Runs the service until ``end()``. Cancelling the task kills it.
   ///
@@ -31,7 +31,7 @@ struct ServiceProcess: Sendable {
   }
 
   /// Has the service carry out a command, and returns the contents of its boxes afterwards.
-  func perform(_ command: String) async throws -> [History.Rest.Held] {
+  func perform(_ command: String) async throws -> [RedisHistory.Rest.Held] {
     commands.continuation.yield(command)
     return try await Deadline.run(within: patience) { [answers] in
       for await boxes in answers.stream { return boxes }

@@ -52,7 +52,7 @@ struct DeadlineTests {
     configuration.keepAliveInterval = .seconds(60)
     let store = RedisStore(configuration, logger: quiet).endingWithTest
     @Shared(.redis("count", store: store)) var count = 0
-    try await store.isReconnecting(because: .timedOut(operation: "the answer on the \(purpose.rawValue) connection"))
+    try await store.isReconnecting(because: .timedOut(operation: "the reply on the \(purpose.rawValue) connection"))
     withExtendedLifetime(server) {}
   }
 

@@ -45,7 +45,7 @@ struct ProxyTests {
   private static func agree(_ servers: PerConnection<PrivateRedisServer>, isProxied: Bool) async throws {
     let stores = try ["one", "two"].map { try store($0, servers, isProxied: isProxied) }
     let shares = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
-    for store in stores { try await store.connected(within: patience) }
+    for store in stores { try await store.waitUntilConnected(within: patience) }
     shares[0].withLock { $0 = 1 }
     try await shares[1].becomes(1)
     try await shares[1].updateAtomically { $0 += 1 }

@@ -42,7 +42,9 @@ struct AccessTests {
     )
     configuration.hurry(label: "service")
     let store = RedisStore(configuration, logger: quiet).endingWithTest
-    await #expect(throws: RedisSharedStateError.authenticationFailed) { try await store.connected(within: patience) }
+    await #expect(throws: RedisSharedStateError.authenticationFailed) {
+      try await store.waitUntilConnected(within: patience)
+    }
     @Shared(.redis("count", store: store)) var count = 1
     try await $count.status { $0.loadError as? RedisSharedStateError == .authenticationFailed }
     #expect(!"\(String(describing: $count.loadError)) \(store.status) \(configuration)".contains("wrong-password"))
@@ -57,7 +59,7 @@ struct AccessTests {
       configuration: ["user alice on >wonder/land ~* &* +@all"]
     )
     let store = try backend.store()
-    try await store.connected(within: patience)
+    try await store.waitUntilConnected(within: patience)
     var alice = try RedisConfiguration(
       url: backend.server.url.replacingOccurrences(of: ":right-password@", with: "alice:wonder%2Fland@")
     )
@@ -128,7 +130,7 @@ struct AccessTests {
     await #expect(throws: RedisSharedStateError.self) { try await $count.load() }
     await #expect(throws: RedisSharedStateError.self) { try await $count.save() }
     await #expect(throws: RedisSharedStateError.self) { try await store.flush(within: .milliseconds(50)) }
-    await #expect(throws: RedisSharedStateError.self) { try await store.connected(within: .milliseconds(50)) }
+    await #expect(throws: RedisSharedStateError.self) { try await store.waitUntilConnected(within: .milliseconds(50)) }
     #expect(store.pendingChanges == 1)
     await store.shutdown(within: .milliseconds(50))
     #expect(store.status == .stopped)

@@ -198,7 +198,7 @@ struct BadDataTests {
     }
     try await eventually("both are logged") { journal.entries("The stored value cannot be read").count == 2 }
     let told = journal.entries("The stored value cannot be read")
-    #expect(told.allSatisfy { $0.message.contains("goes on with its default") })
+    #expect(told.allSatisfy { $0.message.contains("The default value stays") })
     #expect(told.allSatisfy { $0.committedBy?.hasPrefix("checkout@") == true })
   }
 

@@ -12,7 +12,7 @@ struct TurnedDownTests {
     var error: RedisSharedStateError {
       switch self {
       case .conflict:
-        .protocolViolation(reason: "it rejects the request again and again with the same answer")
+        .protocolViolation(reason: "it rejects the request repeatedly with the same reply")
       case .noScript: .serverError(code: "NOSCRIPT")
       }
     }

@@ -139,7 +139,7 @@ struct LivenessTests {
       if antiEntropy > .seconds(1) {
         $written.withLock { $0 = 2 }
         try await $read.becomes(2)
-        try await eventually("the gap is logged") { !journal.entries("lost on its way").isEmpty }
+        try await eventually("the gap is logged") { !journal.entries("lost in transit").isEmpty }
       } else {
         try await $read.becomes(1)
       }

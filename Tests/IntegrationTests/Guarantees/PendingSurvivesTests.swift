@@ -52,8 +52,8 @@ struct PendingSurvivesTests {
     let backend = try kind.make()
     try backend.set("count", "5")
     let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
-    try await writer.connected(within: patience)
-    try await reader.connected(within: patience)
+    try await writer.waitUntilConnected(within: patience)
+    try await reader.waitUntilConnected(within: patience)
     try backend.pause()
     @Shared(.redis("count", store: writer)) var written = 0
     #expect($written.isLoading)

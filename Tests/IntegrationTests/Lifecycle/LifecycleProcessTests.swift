@@ -76,6 +76,31 @@ struct LifecycleProcessTests {
     }
   }
 
+  @Test("delivers its last change, as the worker of the article does")
+  func worker() async throws {
+    let server = try PrivateRedisServer()
+    let (last, status) = try await inTime("the worker to end") {
+      let result = try await Subprocess.run(
+        .name("Worker"),
+        environment: .ofThisPackage.updating(["REDIS_URL": server.url]),
+        input: .none,
+        output: .sequence,
+        error: .discarded
+      ) { execution in
+        var last = 0
+        for try await line in execution.standardOutput.strings(bufferingPolicy: .unbounded) {
+          last = line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? last
+          if last == 5 { try execution.send(signal: .terminate) }
+        }
+        return last
+      }
+      return (result.closureResult, result.terminationStatus)
+    }
+    #expect(status == .exited(0))
+    #expect(last >= 5)
+    #expect(try server.command("GET", "worker:finished").text == "\(last)")
+  }
+
   @Test("ends without success when the server is gone")
   func serverIsGone() async throws {
     let server = try PrivateRedisServer()

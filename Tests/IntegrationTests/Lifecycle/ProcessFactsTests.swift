@@ -201,7 +201,7 @@ struct ProcessFactsTests {
     let operations: [() async throws -> Void] = [
       { try await share.load() }, { try await share.save() }, { try await share.reset() },
       { try await share.updateAtomically { $0 += 1 } }, { try await store.flush(within: .seconds(1)) },
-      { try await store.connected(within: .seconds(1)) }, { _ = try await store.metadata(for: "count") },
+      { try await store.waitUntilConnected(within: .seconds(1)) }, { _ = try await store.metadata(for: "count") },
       {
         share.withLock { $0 = 5 }
         if let error = share.saveError { throw error }
@@ -269,7 +269,7 @@ struct ProcessFactsTests {
       var before: (descriptors: Int, threads: [String], pages: Int)?
       for move in 1...1_100 {
         connector.move()
-        try await store.connected(within: patience)
+        try await store.waitUntilConnected(within: patience)
         guard move == 100 else { continue }
         before = (ProcessFacts.descriptors.count, ProcessFacts.threads, ProcessFacts.pages)
       }

@@ -129,7 +129,7 @@ struct ClusterTests {
       let group = try await ClusterGroup(names, security: security)
       let stores = try (1...2).map { try group.store("service\($0)") }
       let counts = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
-      for store in stores { try await store.connected(within: patience) }
+      for store in stores { try await store.waitUntilConnected(within: patience) }
       try await counts[0].updateAtomically { $0 += 1 }
       try await counts[1].becomes(1)
       let former = try #require(try group.owner())
@@ -151,7 +151,7 @@ struct ClusterTests {
     let group = try await ClusterGroup()
     let server = try PrivateRedisServer()
     let wrong: [(String, RedisSharedStateError.Code, String)] = [
-      ("redis+cluster://127.0.0.1:\(server.port)?namespace=%7Ba%7D", .invalidURL, "no node of a cluster"),
+      ("redis+cluster://127.0.0.1:\(server.port)?namespace=%7Ba%7D", .invalidURL, "not a cluster node"),
       ("redis://127.0.0.1:\(group.nodes[0].port)", .invalidURL, "redis+cluster"),
       (group.url(namespace: "shop:"), .invalidName, "'{shop}:'"),
     ]

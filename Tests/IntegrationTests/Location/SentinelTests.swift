@@ -45,7 +45,7 @@ struct SentinelTests {
     configuration.access = .readOnly
     let store = RedisStore(configuration).endingWithTest
     let share = SharedReader(wrappedValue: 0, .redis("count", store: store))
-    try await store.connected(within: patience)
+    try await store.waitUntilConnected(within: patience)
     let first = try #require(try group.servers.first { try $0.serves("reader") })
     #expect(first.port != group.servers[0].port)
     try await writer.updateAtomically { $0 += 1 }
@@ -124,7 +124,7 @@ struct SentinelTests {
   func wrongKind() async throws {
     let group = try await SentinelGroup()
     let wrong = [
-      "redis+sentinel://127.0.0.1:\(group.servers[0].port)?primary=main": "is none",
+      "redis+sentinel://127.0.0.1:\(group.servers[0].port)?primary=main": "is not one",
       "redis://127.0.0.1:\(group.sentinels[0].port)": "is a Sentinel",
     ]
     for (url, text) in wrong {
@@ -180,7 +180,7 @@ struct SentinelTests {
       #expect(try sentinel.command(further.map { Data($0.utf8) }).text == "OK")
     }
     let reader = RedisStore(configuration, logger: quiet).endingWithTest
-    try await reader.connected(within: patience)
+    try await reader.waitUntilConnected(within: patience)
   }
 
   #if TLS

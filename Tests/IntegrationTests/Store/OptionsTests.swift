@@ -15,7 +15,7 @@ struct OptionsTests {
     ("limit to its size", ["1048576 bytes", "10 bytes"], .init(maximumBytes: 10)),
     ("arrays for dictionaries", ["off", "on"], .init(usesArraysForDictionaries: true)),
     ("rules", ["none", "some"], .init(validate: { _ in })),
-    ("detection of foreign edits", ["on", "off"], .init(detectsForeignEdits: false)),
+    ("detection of external edits", ["on", "off"], .init(detectsForeignEdits: false)),
     ("strictness", ["off", "on"], .init(isStrict: true)),
   ]
 

@@ -184,7 +184,7 @@ struct ReplicaReaderTests {
     let writer = Shared(wrappedValue: 0, .redis("count", store: try store("writer", at: primary, .readWrite)))
     let store = try store("reader", at: replica, .readOnly)
     let share = SharedReader(wrappedValue: 0, .redis("count", store: store))
-    try await store.connected(within: patience)
+    try await store.waitUntilConnected(within: patience)
     writer.withLock { $0 = 1 }
     try await share.becomes(1)
     try await writer.updateAtomically { $0 += 1 }
@@ -199,7 +199,7 @@ struct ReplicaReaderTests {
     let store = try store("reader", at: replica, .readOnly)
     let share = SharedReader(wrappedValue: 0, .redis("count", store: store))
     try await share.becomes(1)
-    try await store.connected(within: patience)
+    try await store.waitUntilConnected(within: patience)
     primary.kill()
     try await store.isReconnecting(because: .outOfStep)
     guard case .stale(_, .outOfStep) = store.health else {

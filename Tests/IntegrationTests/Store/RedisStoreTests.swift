@@ -107,7 +107,7 @@ struct RedisStoreTests {
       try await store.flush(within: patience)
     }
     await #expect(throws: RedisSharedStateError.stopped) { try await $count.load() }
-    await #expect(throws: RedisSharedStateError.stopped) { try await store.connected(within: patience) }
+    await #expect(throws: RedisSharedStateError.stopped) { try await store.waitUntilConnected(within: patience) }
     @Shared(.redis("other", store: store)) var other = 0
     #expect($other.loadError as? RedisSharedStateError == .stopped)
   }
@@ -161,7 +161,7 @@ struct RedisStoreTests {
   func statuses() async throws {
     let backend = try ServerBackend()
     let store = try backend.store()
-    try await store.connected(within: patience)
+    try await store.waitUntilConnected(within: patience)
     backend.goDown()
     try await store.isDown()
     try backend.comeBack()
@@ -203,7 +203,7 @@ struct EnvironmentTests {
     let backend = try ServerBackend()
     let store = try RedisStore.fromEnvironment(logger: quiet, environment: ["REDIS_URL": backend.server.url])
       .endingWithTest
-    try await store.connected(within: patience)
+    try await store.waitUntilConnected(within: patience)
     #expect(store.status == .connected)
     #expect(try backend.server.command("CLIENT", "LIST").text?.contains(":subscriber ") == true)
   }

@@ -108,7 +108,7 @@ extension Logger {
 private struct GatedLogHandler: LogHandler {
   let gate: Gate
   var metadata: Logger.Metadata = [:]
-  var logLevel = Logger.Level.trace
+  var logLevel = Logger.Level.debug
 
   subscript(metadataKey key: String) -> Logger.Metadata.Value? {
     get { metadata[key] }

@@ -21,8 +21,8 @@ final class Journal: Sendable {
   var entries: [Entry] { state.withLock { $0 } }
 
   /// Returns a logger for one store.
-  func logger(_ store: String) -> Logger {
-    Logger(label: store) { _ in Handler(store: store, journal: self) }
+  func logger(_ store: String, level: Logger.Level = .debug) -> Logger {
+    Logger(label: store) { _ in Handler(store: store, journal: self, logLevel: level) }
   }
 
   /// The entries whose message contains the text. `store` and `name` narrow them to one store and one name.
@@ -36,7 +36,7 @@ final class Journal: Sendable {
     let store: String
     let journal: Journal
     var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
+    var logLevel: Logger.Level
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
       get { metadata[key] }
@@ -62,13 +62,13 @@ final class Journal: Sendable {
 }
 
 extension Journal {
-  static let restored = "has restored a value"
+  static let restored = "Restored a value"
   static let unproven = "does not prove"
-  static let merged = "has merged a value that Redis had lost"
-  static let adopted = "given a revision"
-  static let lostHistory = "lost history"
+  static let merged = "Merged a value that Redis lost"
+  static let adopted = "Adopted an external edit"
+  static let lostHistory = "lost the newest version"
   static let completed = "lacks members"
   static let vitalsRefused = "does not report whether it evicts keys"
-  static let closesIdleConnections = "closes idle connections"
+  static let closesIdleConnections = "close idle connections"
   static let trackingRefused = "does not report which keys"
 }

@@ -94,7 +94,7 @@ extension RedisStore {
     sourceLocation: SourceLocation = #_sourceLocation
   ) async {
     let error = await #expect(throws: RedisSharedStateError.self, sourceLocation: sourceLocation) {
-      try await connected(within: .seconds(60))
+      try await waitUntilConnected(within: .seconds(60))
     }
     #expect(error?.code == code, sourceLocation: sourceLocation)
     let describes = error?.description.contains(text) == true

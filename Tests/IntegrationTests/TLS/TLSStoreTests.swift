@@ -47,7 +47,7 @@
       }
       let error = try #require(thrown)
       #expect(error.code == .tlsFailed)
-      await #expect(throws: error) { try await store.connected(within: .seconds(3_600)) }
+      await #expect(throws: error) { try await store.waitUntilConnected(within: .seconds(3_600)) }
       let told = journal.entries("No connection to Redis.")
       #expect(told.first?.level == .error)
       #expect(told.first?.error == error.description)

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import SharedStateRedis
 import SharedStateTesting
 import Testing
@@ -9,6 +10,27 @@ struct RunningItArticleTests {
   private func makeRequiredStore() throws -> RedisStore {
     let store = try RedisStore.fromEnvironment(requireServer: true)
     return store
+  }
+
+  private func makeLoggingStore() throws -> RedisStore {
+    var logger = Logger(label: "redis")
+    logger.logLevel = .notice
+    let store = try RedisStore.fromEnvironment(logger: logger)
+    return store
+  }
+
+  @Test func aConfigurationIsMadeFromItsParts() throws {
+    let password = "secret"
+    let configuration = try RedisConfiguration(
+      host: "redis.internal",
+      credentials: .init(user: "checkout", password: password),
+      namespace: "shop:",
+      label: "checkout"
+    )
+    let store = RedisStore(configuration)
+    store.stop()
+    let url = "redis://checkout:secret@redis.internal?namespace=shop:&label=checkout"
+    #expect(try RedisConfiguration(url: url).description == configuration.description)
   }
 
   func readiness(of store: RedisStore) -> (isReady: Bool, text: String) {
@@ -25,7 +47,7 @@ struct RunningItArticleTests {
     let store = RedisStore.inProcess()
     #expect(readiness(of: store) == (false, "connecting"))
     let config = Shared(wrappedValue: 0, .redis("config", store: store))
-    try await store.connected(within: .seconds(60))
+    try await store.waitUntilConnected(within: .seconds(60))
     #expect(readiness(of: store) == (true, "ready"))
     #expect(config.isLoading == false)
     await store.shutdown(within: .seconds(60))

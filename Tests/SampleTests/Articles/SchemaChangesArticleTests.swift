@@ -426,6 +426,31 @@ struct SchemaChangesArticleTests {
     }
   }
 
+  // MARK: A case less
+
+  enum RemovedCase {
+    struct V2: Codable, Hashable, Sendable {
+      enum Delivery: String, Codable, Sendable { case standard }
+
+      var delivery = Delivery.standard
+      var maximumItems = 10
+    }
+  }
+
+  @Test func aCaseIsRemoved() async throws {
+    let server = InProcessRedis()
+    let (config, new) = (config(server, AddedCase.V1()), config(server, RemovedCase.V2()))
+    config.withLock { $0.delivery = .express }
+    try await config.save()
+    await #expect(throws: RedisSharedStateError.self) { try await new.load() }
+
+    try await config.updateAtomically { config in
+      if config.delivery == .express { config.delivery = .standard }
+    }
+    try await new.load()
+    #expect(new.wrappedValue == RemovedCase.V2())
+  }
+
   enum AddedElement {
     enum V1 {
       enum Flag: String, SkippedWhenUnknown { case search, express }

@@ -1,3 +1,5 @@
+import Dispatch
+import Foundation
 import Metrics
 import MetricsTestKit
 import SharedStateRedis
@@ -10,6 +12,16 @@ struct WatchingArticleTests {
   private func makeStore(_ metrics: any MetricsFactory) throws -> RedisStore {
     let store = try RedisStore.fromEnvironment(metrics: metrics)
     return store
+  }
+
+  /// Not run, because it changes what the whole process does at a signal. `Examples/flags-service` does the same, and its
+  /// test sends the signal.
+  private func printReports(of store: RedisStore) {
+    signal(SIGUSR1, SIG_IGN)
+    let reports = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .global())
+    reports.setEventHandler { @Sendable in print(store.report()) }
+    reports.resume()
+    _ = reports
   }
 
   @Test func aStoreUsesTheFactoryThatItIsGiven() async throws {

@@ -92,7 +92,7 @@ struct HandshakeTests {
     ("-ERR max number of clients reached\r\n", "redis://h", noRoom),
     ("-ERR max number of clients reached\r\n", "redis://:p@h", noRoom),
     ("-DENIED protected mode\r\n", "redis://h", .serverError(code: "DENIED")),
-    ("+NO\r\n", "redis://h", .protocolViolation(reason: "the handshake has an unknown answer")),
+    ("+NO\r\n", "redis://h", .protocolViolation(reason: "the handshake has an unknown reply")),
   ])
   func whatKeepsAConnectionFromBeingOfUseIsThrown(replies: String, url: String, error: RedisSharedStateError) {
     #expect(throws: error) { try handshake(replies, url: url) }

@@ -3,13 +3,13 @@ import Testing
 
 /// A history that breaks exactly one guarantee.
 struct BrokenHistory: CustomTestStringConvertible, Sendable {
-  let guarantee: Guarantee
+  let guarantee: RedisHistory.Guarantee
   let how: String
-  let events: [History.Event]
+  let events: [RedisHistory.Event]
 
   var testDescription: String { "\(guarantee.rawValue): \(how)" }
 
-  private init(_ guarantee: Guarantee, _ how: String, _ events: [History.Event]) {
+  private init(_ guarantee: RedisHistory.Guarantee, _ how: String, _ events: [RedisHistory.Event]) {
     self.guarantee = guarantee
     self.how = how
     self.events = events
@@ -73,9 +73,9 @@ extension BrokenHistory {
       [
         Is.opened,
         .rested(
-          History.Rest(
-            stored: ["config": History.Stored(revision: 5, .absent)],
-            boxes: [History.Rest.Held(Is.a, ["limit": "20"])]
+          RedisHistory.Rest(
+            stored: ["config": RedisHistory.Stored(revision: 5, .absent)],
+            boxes: [RedisHistory.Rest.Held(Is.a, ["limit": "20"])]
           )
         ),
       ]
@@ -98,7 +98,7 @@ extension BrokenHistory {
       "everything is reported as saved, although a change was given up",
       [
         Is.watched, Is.opened, Is.changed(20, number: 1), .conceded(Is.a, through: 1),
-        .flushed(service: "a", tellsGivenUp: false),
+        .flushed(service: "a", reportsGivenUp: false),
       ]
     ),
     BrokenHistory(
@@ -135,9 +135,9 @@ extension BrokenHistory {
         .acknowledged(Is.a, through: 1, revision: 5), .lost, .evicted(name: "config"),
         .shown(Is.a, nil, revision: 5, isFromOutside: true),
         .rested(
-          History.Rest(
-            stored: ["config": History.Stored(revision: 5, .absent)],
-            boxes: [History.Rest.Held(Is.a, ["limit": "10"])]
+          RedisHistory.Rest(
+            stored: ["config": RedisHistory.Stored(revision: 5, .absent)],
+            boxes: [RedisHistory.Rest.Held(Is.a, ["limit": "10"])]
           )
         ),
       ]
@@ -326,14 +326,14 @@ extension BrokenHistory {
     ),
   ]
 
-  private static let count = History.Box(service: "a", name: "count")
-  private static let counts = History.Event.declared(name: "count", History.Rules(isCounter: true))
+  private static let count = RedisHistory.Box(service: "a", name: "count")
+  private static let counts = RedisHistory.Event.declared(name: "count", RedisHistory.Rules(isCounter: true))
 
-  private static func counted(_ count: String) -> History.Event {
-    .rested(History.Rest(stored: ["count": Is.stored(5, ["": count])], boxes: []))
+  private static func counted(_ count: String) -> RedisHistory.Event {
+    .rested(RedisHistory.Rest(stored: ["count": Is.stored(5, ["": count])], boxes: []))
   }
 
-  private static func update(_ number: Int, _ outcome: History.Outcome) -> [History.Event] {
+  private static func update(_ number: Int, _ outcome: RedisHistory.Outcome) -> [RedisHistory.Event] {
     [.updateBegan(count, number: number, changes: true), .updateEnded(count, number: number, outcome)]
   }
 
@@ -411,7 +411,7 @@ extension BrokenHistory {
       "a deleted value is restored",
       [
         Is.opened, Is.committed(["limit": "20"], 5), Is.shown(20, 5),
-        .edited(name: "config", [:], History.Stored(revision: 5, .absent)), .deleted(name: "config"),
+        .edited(name: "config", [:], RedisHistory.Stored(revision: 5, .absent)), .deleted(name: "config"),
         Is.committed(["limit": "20"], 6, cause: .restoration),
       ]
     ),
@@ -458,12 +458,12 @@ extension BrokenHistory {
     BrokenHistory(
       .bounded,
       "a service keeps every change",
-      [.kept(service: "a", History.Load(values: 1, changes: 2))]
+      [.kept(service: "a", RedisHistory.Load(values: 1, changes: 2))]
     ),
     BrokenHistory(
       .bounded,
       "a queue is too long",
-      [.kept(service: "a", History.Load(values: 1, changes: 0, queued: 4, limit: 3))]
+      [.kept(service: "a", RedisHistory.Load(values: 1, changes: 0, queued: 4, limit: 3))]
     ),
   ]
 }

@@ -2,42 +2,42 @@ import SharedStateRedisTesting
 
 /// For each guarantee, a history in which it holds, and histories that break it. All are as short as possible.
 enum GuaranteeHistories {
-  typealias Event = History.Event
+  typealias Event = RedisHistory.Event
 
-  static let a = History.Box(service: "a", name: "config")
-  static let b = History.Box(service: "b", name: "config")
+  static let a = RedisHistory.Box(service: "a", name: "config")
+  static let b = RedisHistory.Box(service: "b", name: "config")
 
   /// The history contains every commit of the value.
-  static let watched = Event.declared(name: "config", History.Rules(isWatched: true))
+  static let watched = Event.declared(name: "config", RedisHistory.Rules(isWatched: true))
   static let opened = Event.opened(a, default: ["limit": "10"], owns: [])
 
-  static func shown(_ limit: Int, _ revision: UInt64, in box: History.Box = a) -> Event {
+  static func shown(_ limit: Int, _ revision: UInt64, in box: RedisHistory.Box = a) -> Event {
     .shown(box, ["limit": "\(limit)"], revision: revision, isFromOutside: true)
   }
 
-  static func changed(_ limit: Int, number: Int, in box: History.Box = a) -> Event {
+  static func changed(_ limit: Int, number: Int, in box: RedisHistory.Box = a) -> Event {
     .changed(box, number: number, ["limit": "\(limit)"])
   }
 
-  static func stored(_ revision: UInt64, _ document: History.Document) -> History.Stored {
-    History.Stored(revision: revision, .document(document))
+  static func stored(_ revision: UInt64, _ document: RedisHistory.Document) -> RedisHistory.Stored {
+    RedisHistory.Stored(revision: revision, .document(document))
   }
 
   /// A change of `a` that the server has taken.
   static func committed(
-    _ document: History.Document,
+    _ document: RedisHistory.Document,
     _ revision: UInt64,
-    over before: History.Stored = .init(revision: 0, .absent),
-    cause: History.Commit.Cause = .change(through: 1),
-    condition: History.Commit.Condition = .revision,
-    base: History.Stored.Content? = nil,
-    changes: History.Document? = nil,
+    over before: RedisHistory.Stored = .init(revision: 0, .absent),
+    cause: RedisHistory.Commit.Cause = .change(through: 1),
+    condition: RedisHistory.Commit.Condition = .revision,
+    base: RedisHistory.Stored.Content? = nil,
+    changes: RedisHistory.Document? = nil,
     increments: [String: Int] = [:],
-    origin: History.Document? = nil
+    origin: RedisHistory.Document? = nil
   ) -> Event {
     let after = stored(revision, document)
     return .committed(
-      History.Commit(
+      RedisHistory.Commit(
         of: a,
         to: "config",
         cause: cause,
@@ -57,32 +57,32 @@ enum GuaranteeHistories {
     committedByAnother(["limit": "\(limit)"], revision)
   }
 
-  static func committedByAnother(_ document: History.Document, _ revision: UInt64) -> Event {
-    let nothing = History.Stored(revision: 0, .absent)
+  static func committedByAnother(_ document: RedisHistory.Document, _ revision: UInt64) -> Event {
+    let nothing = RedisHistory.Stored(revision: 0, .absent)
     let after = stored(revision, document)
     return .committed(
-      History.Commit(of: nil, to: "config", cause: .change(through: 0), before: nothing, after: after)
+      RedisHistory.Commit(of: nil, to: "config", cause: .change(through: 0), before: nothing, after: after)
     )
   }
 
   /// At rest, the server has `document` at `revision`, and `a` holds `held`.
   static func rested(
     _ revision: UInt64,
-    _ document: History.Document,
-    _ held: History.Document,
+    _ document: RedisHistory.Document,
+    _ held: RedisHistory.Document,
     at known: UInt64? = nil,
     keys: [String]? = nil
   ) -> Event {
-    let rest = History.Rest(
+    let rest = RedisHistory.Rest(
       stored: ["config": stored(revision, document)],
-      boxes: [History.Rest.Held(a, held, revision: known)],
+      boxes: [RedisHistory.Rest.Held(a, held, revision: known)],
       keys: keys
     )
     return .rested(rest)
   }
 
   /// A history in which every guarantee holds.
-  static func fine(_ guarantee: Guarantee) -> [Event] {
+  static func fine(_ guarantee: RedisHistory.Guarantee) -> [Event] {
     switch guarantee {
     case .ordered:
       [watched, opened, committedByAnother(20, 5), shown(20, 5), committedByAnother(30, 7), shown(30, 7), shown(30, 7)]
@@ -144,9 +144,9 @@ enum GuaranteeHistories {
         rested(5, ["limit": "10"], ["limit": "10"], keys: ["other", "shop:config"]),
       ]
     case .bounded:
-      [opened, .kept(service: "a", History.Load(values: 1, changes: 1, queued: 3, limit: 3))]
+      [opened, .kept(service: "a", RedisHistory.Load(values: 1, changes: 1, queued: 3, limit: 3))]
     }
   }
 
-  static let nonsense = History.Stored(revision: 5, .unreadable("nonsense"))
+  static let nonsense = RedisHistory.Stored(revision: 5, .unreadable("nonsense"))
 }

@@ -5,53 +5,53 @@ import Testing
 @Suite("A recorded history", .timeLimit(.minutes(5)))
 struct HistoryTests {
   /// The server has taken a change of `a`.
-  private let made: [History.Event] = [
+  private let made: [RedisHistory.Event] = [
     GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(20, number: 1),
     GuaranteeHistories.committed(["limit": "20"], 5), .acknowledged(GuaranteeHistories.a, through: 1, revision: 5),
   ]
   /// An update of `a` has taken effect, and `a` has not been told.
-  private let updated: [History.Event] = [
+  private let updated: [RedisHistory.Event] = [
     GuaranteeHistories.watched, GuaranteeHistories.opened,
     .updateBegan(GuaranteeHistories.a, number: 1, changes: true),
     GuaranteeHistories.committed(["limit": "11"], 5, cause: .updates([1])),
   ]
 
-  @Test("breaks nothing when all is well", arguments: Guarantee.allCases)
-  func fine(guarantee: Guarantee) {
-    #expect(History(GuaranteeHistories.fine(guarantee)).violations(of: [guarantee]) == [])
+  @Test("breaks nothing when all is well", arguments: RedisHistory.Guarantee.allCases)
+  func fine(guarantee: RedisHistory.Guarantee) {
+    #expect(RedisHistory(GuaranteeHistories.fine(guarantee)).violations(of: [guarantee]) == [])
   }
 
   @Test("breaks only its own guarantee, in its last event", arguments: BrokenHistory.all)
   func broken(history: BrokenHistory) {
-    let violations = History(history.events).violations()
+    let violations = RedisHistory(history.events).violations()
     #expect(Set(violations.map(\.guarantee)) == [history.guarantee], "\(violations)")
     #expect(violations.allSatisfy { $0.position == history.events.count - 1 }, "\(violations)")
-    #expect(History(history.events.dropLast()).violations() == [])
+    #expect(RedisHistory(history.events.dropLast()).violations() == [])
   }
 
   @Test("has samples that break each guarantee")
   func everyGuarantee() {
-    #expect(Set(BrokenHistory.all.map(\.guarantee)) == Set(Guarantee.allCases))
+    #expect(Set(BrokenHistory.all.map(\.guarantee)) == Set(RedisHistory.Guarantee.allCases))
   }
 
   @Test("is judged only by the selected guarantees")
   func selection() {
     let events = [GuaranteeHistories.opened, GuaranteeHistories.shown(30, 7), GuaranteeHistories.shown(20, 5)]
-    #expect(History(events).violations(of: [.noEcho, .converges]) == [])
+    #expect(RedisHistory(events).violations(of: [.noEcho, .converges]) == [])
   }
 
   @Test("names the box, the guarantee, the revisions and the position of a violation")
   func text() {
     let events = [GuaranteeHistories.opened, GuaranteeHistories.shown(30, 7), GuaranteeHistories.shown(20, 5)]
-    let texts = History(events).violations().map(\.description)
+    let texts = RedisHistory(events).violations().map(\.description)
     #expect(texts == ["Ordered: a's config went from 7 (event 1) back to 5 (event 2)"])
   }
 
   @Test("is coded as lines of JSON between processes")
   func coding() throws {
-    for events in Guarantee.allCases.map(GuaranteeHistories.fine) + BrokenHistory.all.map(\.events) {
+    for events in RedisHistory.Guarantee.allCases.map(GuaranteeHistories.fine) + BrokenHistory.all.map(\.events) {
       for event in events {
-        #expect(try JSONDecoder().decode(History.Event.self, from: JSONEncoder().encode(event)) == event)
+        #expect(try JSONDecoder().decode(RedisHistory.Event.self, from: JSONEncoder().encode(event)) == event)
       }
     }
   }
@@ -60,28 +60,28 @@ struct HistoryTests {
 
   @Test("may go back with the server under .adoptServer")
   func adoptServer() {
-    let rules = History.Event.declared(name: "config", History.Rules(followsLosses: true))
+    let rules = RedisHistory.Event.declared(name: "config", RedisHistory.Rules(followsLosses: true))
     let events = [rules, GuaranteeHistories.opened, GuaranteeHistories.shown(30, 7), GuaranteeHistories.shown(20, 5)]
     let rest = GuaranteeHistories.rested(5, ["limit": "20"], ["limit": "20"], at: 5)
-    #expect(History(events + [rest]).violations() == [])
+    #expect(RedisHistory(events + [rest]).violations() == [])
   }
 
   @Test("may lose a value that has a time to live")
   func expiry() {
-    let rules = History.Event.declared(name: "config", History.Rules(expires: true))
-    let rest = History.Rest(
-      stored: ["config": History.Stored(revision: 0, .absent)],
-      boxes: [History.Rest.Held(GuaranteeHistories.a, ["limit": "10"], revision: 0)]
+    let rules = RedisHistory.Event.declared(name: "config", RedisHistory.Rules(expires: true))
+    let rest = RedisHistory.Rest(
+      stored: ["config": RedisHistory.Stored(revision: 0, .absent)],
+      boxes: [RedisHistory.Rest.Held(GuaranteeHistories.a, ["limit": "10"], revision: 0)]
     )
     let events = [rules, GuaranteeHistories.opened, GuaranteeHistories.shown(30, 7), .rested(rest)]
-    #expect(History(events).violations() == [])
+    #expect(RedisHistory(events).violations() == [])
   }
 
   /// A service restores the absence of a value, at a revision, on a server that has nothing.
-  private func restoredDeletion(_ revision: UInt64) -> History.Event {
-    let nothing = History.Stored(revision: 0, .absent)
-    let deletion = History.Stored(revision: revision, .absent)
-    return .committed(History.Commit(of: nil, to: "config", cause: .restoration, before: nothing, after: deletion))
+  private func restoredDeletion(_ revision: UInt64) -> RedisHistory.Event {
+    let nothing = RedisHistory.Stored(revision: 0, .absent)
+    let deletion = RedisHistory.Stored(revision: revision, .absent)
+    return .committed(RedisHistory.Commit(of: nil, to: "config", cause: .restoration, before: nothing, after: deletion))
   }
 
   @Test("may restore an expiry on a server, but no other absence")
@@ -90,141 +90,143 @@ struct HistoryTests {
     let events = [
       GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.committed(["limit": "20"], 5),
     ]
-    #expect(History(events + [.expires(name: "config"), gone]).violations() == [])
-    #expect(History(events + [gone]).violations().map(\.guarantee) == [.acknowledgedSurvives])
+    #expect(RedisHistory(events + [.expires(name: "config"), gone]).violations() == [])
+    #expect(RedisHistory(events + [gone]).violations().map(\.guarantee) == [.acknowledgedSurvives])
   }
 
   @Test("may restore a deletion that took the revision with it, under the earlier revision")
   func restoredFlush() {
-    let flushed = History.Event.edited(name: "config", [:], History.Stored(revision: 0, .absent))
+    let flushed = RedisHistory.Event.edited(name: "config", [:], RedisHistory.Stored(revision: 0, .absent))
     let events = [
       GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.committed(["limit": "20"], 5), flushed,
     ]
-    #expect(History(events + [restoredDeletion(5)]).violations() == [])
-    #expect(History(events + [restoredDeletion(6)]).violations().map(\.guarantee) == [.acknowledgedSurvives])
+    #expect(RedisHistory(events + [restoredDeletion(5)]).violations() == [])
+    #expect(RedisHistory(events + [restoredDeletion(6)]).violations().map(\.guarantee) == [.acknowledgedSurvives])
   }
 
   @Test("may show another service's value under a revision that the server had lost")
   func revisionMadeTwice() {
-    let (nothing, again) = (History.Stored(revision: 0, .absent), GuaranteeHistories.stored(5, ["limit": "20"]))
-    let events: [History.Event] = [
+    let (nothing, again) = (RedisHistory.Stored(revision: 0, .absent), GuaranteeHistories.stored(5, ["limit": "20"]))
+    let events: [RedisHistory.Event] = [
       GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(20, number: 1),
       GuaranteeHistories.committed(["limit": "20"], 5), .acknowledged(GuaranteeHistories.a, through: 1, revision: 5),
       .lost,
-      .committed(History.Commit(of: nil, to: "config", cause: .change(through: 0), before: nothing, after: again)),
+      .committed(RedisHistory.Commit(of: nil, to: "config", cause: .change(through: 0), before: nothing, after: again)),
       GuaranteeHistories.shown(20, 5),
     ]
-    #expect(History(events).violations(of: [.noEcho]) == [])
+    #expect(RedisHistory(events).violations(of: [.noEcho]) == [])
   }
 
   @Test("may show the default's bytes again after another value was shown under that revision")
   func shownAfterDeletion() {
-    let made: [History.Event] = [
+    let made: [RedisHistory.Event] = [
       GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(10, number: 1),
       GuaranteeHistories.committed(["limit": "10"], 5), .acknowledged(GuaranteeHistories.a, through: 1, revision: 5),
     ]
-    let deleted = History.Event.shown(GuaranteeHistories.a, nil, revision: 5, isFromOutside: true)
+    let deleted = RedisHistory.Event.shown(GuaranteeHistories.a, nil, revision: 5, isFromOutside: true)
     let again = GuaranteeHistories.shown(10, 5)
-    #expect(History(made + [.lost, deleted, again]).violations(of: [.noEcho]) == [])
-    #expect(History(made + [.lost, again]).violations().map(\.guarantee) == [.noEcho])
+    #expect(RedisHistory(made + [.lost, deleted, again]).violations(of: [.noEcho]) == [])
+    #expect(RedisHistory(made + [.lost, again]).violations().map(\.guarantee) == [.noEcho])
   }
 
   @Test("may show an earlier value again after a value that cannot be shown")
   func shownAfterUnreadable() {
-    let list = History.Event.edited(name: "config", [:], History.Stored(revision: 5, .unreadable("list")))
+    let list = RedisHistory.Event.edited(name: "config", [:], RedisHistory.Stored(revision: 5, .unreadable("list")))
     let again = GuaranteeHistories.shown(20, 5)
-    #expect(History(made + [list, again]).violations() == [])
-    #expect(History(made + [again]).violations().map(\.guarantee) == [.noEcho])
+    #expect(RedisHistory(made + [list, again]).violations() == [])
+    #expect(RedisHistory(made + [again]).violations().map(\.guarantee) == [.noEcho])
   }
 
   @Test("may show a box's own value again when an edit has left it without a revision")
   func shownWithoutRevision() {
     let again = GuaranteeHistories.shown(20, 5)
-    for (limit, guarantees) in [("20", []), ("30", [Guarantee.noEcho])] {
+    for (limit, guarantees) in [("20", []), ("30", [RedisHistory.Guarantee.noEcho])] {
       let left = GuaranteeHistories.stored(0, ["limit": limit, "other": "1"])
-      let edited = History.Event.edited(name: "config", ["limit": limit], left)
-      #expect(History(made + [edited, again]).violations(of: [.noEcho]).map(\.guarantee) == guarantees)
+      let edited = RedisHistory.Event.edited(name: "config", ["limit": limit], left)
+      #expect(RedisHistory(made + [edited, again]).violations(of: [.noEcho]).map(\.guarantee) == guarantees)
     }
-    let before = History.Event.edited(name: "config", [:], GuaranteeHistories.stored(0, ["limit": "20"]))
-    #expect(History([before] + made + [again]).violations(of: [.noEcho]).map(\.guarantee) == [.noEcho])
+    let before = RedisHistory.Event.edited(name: "config", [:], GuaranteeHistories.stored(0, ["limit": "20"]))
+    #expect(RedisHistory([before] + made + [again]).violations(of: [.noEcho]).map(\.guarantee) == [.noEcho])
   }
 
   @Test("may lose a tombstone that was evicted")
   func evictedTombstone() {
-    let deleted = History.Event.shown(GuaranteeHistories.a, nil, revision: 5, isFromOutside: true)
-    let rest = History.Rest(
-      stored: ["config": History.Stored(revision: 0, .absent)],
-      boxes: [History.Rest.Held(GuaranteeHistories.a, ["limit": "10"], revision: 0)]
+    let deleted = RedisHistory.Event.shown(GuaranteeHistories.a, nil, revision: 5, isFromOutside: true)
+    let rest = RedisHistory.Rest(
+      stored: ["config": RedisHistory.Stored(revision: 0, .absent)],
+      boxes: [RedisHistory.Rest.Held(GuaranteeHistories.a, ["limit": "10"], revision: 0)]
     )
-    let evicted = History.Event.evicted(name: "config")
-    #expect(History([GuaranteeHistories.opened, deleted, evicted, .rested(rest)]).violations() == [])
-    let kept = History([GuaranteeHistories.opened, deleted, .rested(rest)])
+    let evicted = RedisHistory.Event.evicted(name: "config")
+    #expect(RedisHistory([GuaranteeHistories.opened, deleted, evicted, .rested(rest)]).violations() == [])
+    let kept = RedisHistory([GuaranteeHistories.opened, deleted, .rested(rest)])
     #expect(kept.violations().map(\.guarantee) == [.acknowledgedSurvives])
-    let shown = History([GuaranteeHistories.opened, GuaranteeHistories.shown(10, 5), evicted, .rested(rest)])
+    let shown = RedisHistory([GuaranteeHistories.opened, GuaranteeHistories.shown(10, 5), evicted, .rested(rest)])
     #expect(shown.violations().map(\.guarantee) == [.acknowledgedSurvives])
   }
 
   @Test("may replace an unreadable value without a revision, which no service can know")
   func unreadableWithoutRevision() {
-    for (revision, guarantees) in [(0, []), (5, [Guarantee.badDataHeld])] as [(UInt64, [Guarantee])] {
-      let bad = History.Stored(revision: revision, .unreadable("?"))
-      let events: [History.Event] = [
+    for (revision, guarantees) in [(0, []), (5, [RedisHistory.Guarantee.badDataHeld])]
+      as [(UInt64, [RedisHistory.Guarantee])]
+    {
+      let bad = RedisHistory.Stored(revision: revision, .unreadable("?"))
+      let events: [RedisHistory.Event] = [
         GuaranteeHistories.opened, .edited(name: "config", [:], bad),
         GuaranteeHistories.committed(["limit": "20"], 6, over: bad),
       ]
-      #expect(History(events).violations().map(\.guarantee) == guarantees)
+      #expect(RedisHistory(events).violations().map(\.guarantee) == guarantees)
     }
   }
 
   @Test("may show an absence under a revision whose value may have expired, and defaults of missing members")
   func shownExpiry() {
-    let events: [History.Event] = [
+    let events: [RedisHistory.Event] = [
       GuaranteeHistories.watched, .opened(GuaranteeHistories.a, default: ["limit": "10", "newer": "1"], owns: []),
       GuaranteeHistories.committedByAnother(20, 5),
       .shown(GuaranteeHistories.a, ["limit": "20", "newer": "1"], revision: 5, isFromOutside: true),
     ]
-    let gone = History.Event.shown(GuaranteeHistories.a, nil, revision: 5, isFromOutside: true)
-    #expect(History(events + [.expires(name: "config"), gone]).violations() == [])
-    #expect(History(events + [.evicted(name: "config"), gone]).violations() == [])
-    #expect(History(events + [gone]).violations().map(\.guarantee) == [.ordered])
+    let gone = RedisHistory.Event.shown(GuaranteeHistories.a, nil, revision: 5, isFromOutside: true)
+    #expect(RedisHistory(events + [.expires(name: "config"), gone]).violations() == [])
+    #expect(RedisHistory(events + [.evicted(name: "config"), gone]).violations() == [])
+    #expect(RedisHistory(events + [gone]).violations().map(\.guarantee) == [.ordered])
   }
 
   @Test("may have a commit without a base although an evicted or expired value was restored meanwhile")
   func madeOfWhatWasEvicted() {
-    let evicted = History.Event.evicted(name: "config")
+    let evicted = RedisHistory.Event.evicted(name: "config")
     let before = [GuaranteeHistories.opened, GuaranteeHistories.committedByAnother(20, 5)]
     let over = GuaranteeHistories.stored(5, ["limit": "20"])
     let ofNothing = GuaranteeHistories.committed(["limit": "30"], 6, over: over, base: .absent)
     let ofSomething = GuaranteeHistories.committed(["limit": "30"], 6, over: over, base: .document(["limit": "10"]))
-    #expect(History(before + [evicted, ofNothing]).violations() == [])
-    #expect(History(before + [.expires(name: "config"), ofNothing]).violations() == [])
-    #expect(History(before + [ofNothing]).violations().map(\.guarantee) == [.fieldsMerge])
-    #expect(History(before + [evicted, ofSomething]).violations().map(\.guarantee) == [.fieldsMerge])
+    #expect(RedisHistory(before + [evicted, ofNothing]).violations() == [])
+    #expect(RedisHistory(before + [.expires(name: "config"), ofNothing]).violations() == [])
+    #expect(RedisHistory(before + [ofNothing]).violations().map(\.guarantee) == [.fieldsMerge])
+    #expect(RedisHistory(before + [evicted, ofSomething]).violations().map(\.guarantee) == [.fieldsMerge])
   }
 
   @Test("may repeat an update that the server has lost, but not one that was always there")
   func repeatedAfterLoss() {
-    let after: [History.Event] = [
+    let after: [RedisHistory.Event] = [
       GuaranteeHistories.committed(["limit": "11"], 6, cause: .updates([1])),
       .updateEnded(GuaranteeHistories.a, number: 1, .succeeded(nil)),
     ]
-    #expect(History(updated + [.lost] + after).violations(of: [.exactlyOnceUpdates]) == [])
-    #expect(History(updated + after + [.lost]).violations(of: [.exactlyOnceUpdates]).map(\.position) == [4, 5])
+    #expect(RedisHistory(updated + [.lost] + after).violations(of: [.exactlyOnceUpdates]) == [])
+    #expect(RedisHistory(updated + after + [.lost]).violations(of: [.exactlyOnceUpdates]).map(\.position) == [4, 5])
   }
 
   @Test("may repeat an update that was overwritten after its revision was evicted")
   func repeatedAfterEviction() {
-    let made: History.Document = ["limit": "11"]
+    let made: RedisHistory.Document = ["limit": "11"]
     func over(
       _ revision: UInt64,
-      _ cause: History.Commit.Cause = .change(through: 1),
-      base: History.Document = ["limit": "10"],
+      _ cause: RedisHistory.Commit.Cause = .change(through: 1),
+      base: RedisHistory.Document = ["limit": "10"],
       makes after: UInt64 = 4
-    ) -> History.Event {
+    ) -> RedisHistory.Event {
       let before = GuaranteeHistories.stored(revision, made)
       return GuaranteeHistories.committed(["limit": "30"], after, over: before, cause: cause, base: .document(base))
     }
-    let again: [History.Event] = [
+    let again: [RedisHistory.Event] = [
       GuaranteeHistories.committed(
         ["limit": "31"],
         7,
@@ -233,12 +235,12 @@ struct HistoryTests {
       ),
       .updateEnded(GuaranteeHistories.a, number: 1, .succeeded(nil)),
     ]
-    func violations(_ events: [History.Event]) -> [Guarantee] {
-      History(updated + events + again).violations(of: [.exactlyOnceUpdates]).map(\.guarantee)
+    func violations(_ events: [RedisHistory.Event]) -> [RedisHistory.Guarantee] {
+      RedisHistory(updated + events + again).violations(of: [.exactlyOnceUpdates]).map(\.guarantee)
     }
-    let evicted = History.Event.evicted(name: "config")
+    let evicted = RedisHistory.Event.evicted(name: "config")
     #expect(violations([evicted, over(0)]) == [])
-    let twice = [Guarantee.exactlyOnceUpdates, .exactlyOnceUpdates]
+    let twice = [RedisHistory.Guarantee.exactlyOnceUpdates, .exactlyOnceUpdates]
     #expect(violations([evicted, over(0, makes: 6)]) == twice)
     #expect(violations([evicted, over(5, makes: 6)]) == twice)
     #expect(violations([evicted, over(0, base: made)]) == twice)
@@ -250,48 +252,48 @@ struct HistoryTests {
   @Test("may leave an outcome unknown when operations were forgotten, but not repeat the update")
   func forgotten() {
     let began = updated + [.forgotten]
-    #expect(History(began + [.updateEnded(GuaranteeHistories.a, number: 1, .unknown)]).violations() == [])
+    #expect(RedisHistory(began + [.updateEnded(GuaranteeHistories.a, number: 1, .unknown)]).violations() == [])
     let made = GuaranteeHistories.stored(5, ["limit": "11"])
     let again = GuaranteeHistories.committed(["limit": "12"], 6, over: made, cause: .updates([1]))
-    #expect(History(began + [again]).violations().map(\.guarantee) == [.exactlyOnceUpdates])
+    #expect(RedisHistory(began + [again]).violations().map(\.guarantee) == [.exactlyOnceUpdates])
     // If an update created the value, nothing may be left on the server to remember the update by.
     let ofNothing = GuaranteeHistories.committed(["limit": "11"], 6, cause: .updates([1]))
-    #expect(History(began + [ofNothing]).violations() == [])
+    #expect(RedisHistory(began + [ofNothing]).violations() == [])
     let refused = began.dropLast() + [.refused]
-    #expect(History(refused + [.updateEnded(GuaranteeHistories.a, number: 1, .unknown)]).violations() == [])
-    #expect(History(refused + [ofNothing]).violations().map(\.guarantee) == [.exactlyOnceUpdates])
+    #expect(RedisHistory(refused + [.updateEnded(GuaranteeHistories.a, number: 1, .unknown)]).violations() == [])
+    #expect(RedisHistory(refused + [ofNothing]).violations().map(\.guarantee) == [.exactlyOnceUpdates])
     // The base of an update may be older than the update.
-    let late: [History.Event] = [
+    let late: [RedisHistory.Event] = [
       GuaranteeHistories.watched, GuaranteeHistories.opened, .forgotten,
       .updateBegan(GuaranteeHistories.a, number: 1, changes: true),
       .updateEnded(GuaranteeHistories.a, number: 1, .unknown),
     ]
-    #expect(History(late).violations() == [])
+    #expect(RedisHistory(late).violations() == [])
     let rested = late.prefix(3) + [GuaranteeHistories.rested(5, ["limit": "10"], ["limit": "10"])] + late.suffix(2)
-    #expect(History(Array(rested)).violations(of: [.exactlyOnceUpdates]).map(\.position) == [5])
+    #expect(RedisHistory(Array(rested)).violations(of: [.exactlyOnceUpdates]).map(\.position) == [5])
   }
 
   @Test("may keep an unencodable change in its box until another value replaces it")
   func notEncodable() {
-    let kept: [History.Event] = [
+    let kept: [RedisHistory.Event] = [
       GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(20, number: 1),
       .notEncodable(GuaranteeHistories.a, through: 1),
     ]
     let rest = GuaranteeHistories.rested(5, ["limit": "10"], ["limit": "20"])
-    #expect(History(kept + [rest]).violations() == [])
+    #expect(RedisHistory(kept + [rest]).violations() == [])
     let shown = [GuaranteeHistories.committedByAnother(10, 5), GuaranteeHistories.shown(10, 5)]
-    #expect(History(kept + shown + [rest]).violations().map(\.guarantee) == [.converges])
+    #expect(RedisHistory(kept + shown + [rest]).violations().map(\.guarantee) == [.converges])
   }
 
   // MARK: Documents
 
   @Test("compares documents by their fields, however they are formatted")
   func documents() throws {
-    let document = History.Document(json: Data(#" {"b": {"y":1, "x":[ 1 ]}, "a": "text", "none": null}"#.utf8))
+    let document = RedisHistory.Document(json: Data(#" {"b": {"y":1, "x":[ 1 ]}, "a": "text", "none": null}"#.utf8))
     #expect(document == ["a": #""text""#, "b": #"{"x":[1],"y":1}"#, "none": "null"])
     #expect(document?["none"] == nil)
-    #expect(History.Document(json: Data("5".utf8)) == ["": "5"])
-    #expect(try History.Document(of: ["limit": 5]) == ["limit": "5"])
-    #expect(History.Document(json: Data("nonsense".utf8)) == nil)
+    #expect(RedisHistory.Document(json: Data("5".utf8)) == ["": "5"])
+    #expect(try RedisHistory.Document(of: ["limit": 5]) == ["limit": "5"])
+    #expect(RedisHistory.Document(json: Data("nonsense".utf8)) == nil)
   }
 }

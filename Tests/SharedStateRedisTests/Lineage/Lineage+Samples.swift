@@ -104,7 +104,7 @@ extension Replica {
   /// Returns the write of a repair.
   mutating func takeRepair(vitals: Vitals) -> SentWrite? {
     if let write = takeWrite(vitals: vitals) { return write }
-    guard online?.mending.repair?.kind == .merge, let fork = beginEncoding()?.fork else { return nil }
+    guard online?.repairs.repair?.kind == .merge, let fork = beginEncoding()?.fork else { return nil }
     _ = encoded(DocumentCoder.ofUnknownType.merged(fork), operation: .number(98))
     return takeWrite(vitals: vitals)
   }

@@ -83,7 +83,7 @@ struct LinkBreaksTests {
     #expect(service.companions == 0)
     // Only the poison has the error.
     let poison = try #require(service.id(of: "poison"))
-    #expect(service.saveErrors[poison] == Breaks.Kind.commit.error)
+    #expect(service.saveErrors[poison] == ConnectionBreakers.Kind.commit.error)
     #expect(Set(service.saveErrors.keys) == [poison])
     #expect(service.link.pendingChanges == 1)
     // Changes of other values are stored at once meanwhile.
@@ -110,7 +110,7 @@ struct LinkBreaksTests {
         let told = service.resumed.count
         _ = try service.link.save(poison, stamp: 1, now: service.now)
         service.run(for: .seconds(20)) { $0.resumed.count > told }
-        #expect(service.resumed.last == .some(Breaks.Kind.commit.error))
+        #expect(service.resumed.last == .some(ConnectionBreakers.Kind.commit.error))
         guard service.now < Instant.now + .seconds(400) else { break }
       }
       #expect(server.breaks - before <= 14)

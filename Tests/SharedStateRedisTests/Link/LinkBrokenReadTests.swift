@@ -72,7 +72,7 @@ struct LinkBrokenReadTests {
       let heard = service.resumed.count
       _ = try service.link.load(id, now: service.now)
       service.run(for: .seconds(20)) { $0.resumed.count > heard }
-      #expect(service.resumed.last == .some(Breaks.Kind.read.error))
+      #expect(service.resumed.last == .some(ConnectionBreakers.Kind.read.error))
     }
     #expect(server.breaks - before <= 40)
     server.poison = []
@@ -117,7 +117,7 @@ struct LinkBrokenReadTests {
       }
     }
     #expect(isAlone)
-    let blamed = service.saveErrors.filter { $0.value == Breaks.Kind.commit.error }.keys
+    let blamed = service.saveErrors.filter { $0.value == ConnectionBreakers.Kind.commit.error }.keys
     #expect(blamed.isEmpty)
     // Every other value was read, whether or not the last break has just occurred.
     #expect(live(service).count >= names.count - 1 || service.link.session.phase != .connected)

@@ -275,7 +275,7 @@ struct LinkHealthTests {
     }
     #expect(link.members[id]?.replica.phase == .live)
     #expect(!link.isLive)
-    link.told(.calm, to: [id], epoch: link.session.epoch, now: later)
+    link.received(.calm, for: [id], epoch: link.session.epoch, now: later)
     link.showAll()
     #expect(link.isLive)
   }

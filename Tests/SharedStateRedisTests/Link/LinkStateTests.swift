@@ -517,12 +517,12 @@ struct LinkStateTests {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
     let error = RedisSharedStateError.unreachable(reason: "down")
-    for (attempt, isTold) in [(1, true), (2, false), (3, false)] {
+    for (attempt, isReported) in [(1, true), (2, false), (3, false)] {
       _ = link.takeEffects()
       link.failed(epoch: UInt64(attempt), error: error, now: start)
       #expect(
         link.takeEffects().contains { if case .status(id, .loadError(error), _, _) = $0 { true } else { false } }
-          == isTold
+          == isReported
       )
       _ = link.instruction(for: .writer, now: start + .seconds(60 * attempt))
     }

@@ -232,7 +232,7 @@ struct ReplicaEvictionTests {
   func lostMeanwhile() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
-    #expect(replica.online?.mending.repair?.kind == .restore)
+    #expect(replica.online?.repairs.repair?.kind == .restore)
     replica.evidence.hold(replica.held.meta, .absent, .evicting)
     #expect(replica.takeRepair(vitals: .evicting) == nil)
     #expect(replica.inFlight == nil)
@@ -257,7 +257,7 @@ struct ReplicaEvictionTests {
     _ = replica.reset(waiter: 5, stamp: 1)
     replica.evidence.hold(replica.held.meta, .absent, .evicting)
     #expect(replica.takeRepair(vitals: .evicting) != nil)
-    #expect(replica.online?.mending.repair == nil)
+    #expect(replica.online?.repairs.repair == nil)
     if case .reset? = replica.inFlight?.purpose { return }
     Issue.record("The reset is not sent.")
   }

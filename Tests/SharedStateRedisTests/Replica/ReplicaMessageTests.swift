@@ -251,7 +251,7 @@ struct ReplicaAlternativeTests {
     next.include(isFirst ? first : second)
     let lineage = next.made(Revision(7))
     deliver(replica.stored(.document(7, "c", lineage), vitals: .successor), to: &replica, outcome: .shown)
-    #expect(replica.online?.mending.repair == nil)
+    #expect(replica.online?.repairs.repair == nil)
     #expect(replica.held.meta?.lineage == lineage)
   }
 }

@@ -13,7 +13,7 @@ struct JobListTests {
   private func list(of values: LinkState.ReplicaID...) -> JobList {
     let list = JobList()
     list.begin(1)
-    #expect(list.append(values.map { .settled($0, Kept(Nothing())) }))
+    #expect(list.append(values.map { .settled($0, RetainedBox(Nothing())) }))
     _ = list.next(for: 1, after: nil, now: now)
     return list
   }
@@ -103,7 +103,7 @@ struct JobListTests {
     var guarded = Link.Guarded(state: LinkState.make())
     let (rest, dropped) = guarded.postpone([.settled(1, nil), .wake(.writer), .settled(2, nil), .settled(1, nil)])
     #expect(rest.count == 1 && dropped.isEmpty)
-    var todo = Todo(jobs: [.settled(3, nil), .settled(2, nil)])
+    var todo = RemainingEffects(jobs: [.settled(3, nil), .settled(2, nil)])
     guarded.setAside(&todo)
     #expect(todo.jobs.map(\.owner) == [.value(3)])
     var owners: [Job.Owner?] = []

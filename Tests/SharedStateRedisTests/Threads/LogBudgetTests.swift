@@ -8,11 +8,11 @@ struct LogBudgetTests {
     var budget = LogBudget()
     let start = Instant.now
     var verdicts = (0..<150).map { budget.spend(on: "restored", now: start + .milliseconds($0)) }
-    #expect(verdicts[..<99].allSatisfy { $0 == .tell })
-    #expect(verdicts[99] == .tellAsTheLast)
+    #expect(verdicts[..<99].allSatisfy { $0 == .log })
+    #expect(verdicts[99] == .logAsTheLast)
     #expect(verdicts[100...].allSatisfy { $0 == .keepToDebug })
-    #expect(budget.spend(on: "adopted", now: start) == .tell)
+    #expect(budget.spend(on: "adopted", now: start) == .log)
     verdicts = [59, 60, 61].map { budget.spend(on: "restored", now: start + .seconds($0)) }
-    #expect(verdicts == [.keepToDebug, .tell, .tell])
+    #expect(verdicts == [.keepToDebug, .log, .log])
   }
 }

@@ -113,16 +113,16 @@ struct DeliveryTests {
     let count = Shared(value: 0)
     let gate = Gate()
     defer { gate.open() }
-    let (seen, isTelling) = (Log<Int>(), DispatchSemaphore(value: 0))
+    let (seen, isNotifying) = (Log<Int>(), DispatchSemaphore(value: 0))
     let observation = count.projection.place.observe { value in
       seen.append(value)
       guard value == 1 else { return }
-      isTelling.signal()
+      isNotifying.signal()
       gate.wait()
     }
     let first = Thread { count.withLock { $0 = 1 } }
     first.start()
-    #expect(isTelling.waitInTime())
+    #expect(isNotifying.waitInTime())
     // Returns, although no observer is told before the gate is open.
     count.withLock { $0 = 2 }
     #expect(seen.values == [0, 1])
@@ -172,7 +172,7 @@ struct DeliveryTests {
     await until("withLock has returned", returned.load(ordering: .relaxed), is: true)
     // The delivery threads go on telling.
     let before = told.load(ordering: .relaxed)
-    await until("further notifications", told.load(ordering: .relaxed)) { $0 > before + 2 * Box.roundsOfTelling }
+    await until("further notifications", told.load(ordering: .relaxed)) { $0 > before + 2 * Box.notificationRounds }
     goesOn.store(false, ordering: .relaxed)
     await until("the newest value seen", [newest.load(ordering: .relaxed), count.wrappedValue]) { $0[0] == $0[1] }
     count.withLock { $0 = -1 }

@@ -27,7 +27,7 @@ struct UnreadErrorTests {
     #expect(failures.count == 1)
     let message = failures.first?.message ?? ""
     #expect(message.hasPrefix("'Shared<Int>(ScriptedKey<Int>("))
-    #expect(message.contains("@\(#fileID):\(line)' could not be loaded, and nobody has read why."))
+    #expect(message.contains("@\(#fileID):\(line)' could not be loaded, and its error was not read."))
     #expect(message.contains("Read its 'loadError', or await 'load()' and handle what that throws."))
     #expect(message.contains("'\\.reportsUnreadErrors' turns this off."))
     #expect(message.contains("Failure()"))

@@ -267,7 +267,7 @@ import Testing
       }
       tracker.assert { asserted.withLock { $0 = 1 } }
     }
-    #expect(failures.map(\.message) == [ChangeAssertion.unexpected(expected: "", actual: "x")])
+    #expect(failures.map(\.message) == [ChangeAssertion.unexpected(expected: "", actual: "x", isStated: false)])
   }
 
   @Test func anAssertionChangesNothingAndTellsNobodyAndSavesNothing() throws {

@@ -182,14 +182,14 @@ final class SampleStorage: Sendable {
     let (told, subscribers) = state.withLock { state in
       state.values[name] = value
       state.damaged.remove(name)
-      return (changesToTell(of: value, &state), state.subscribers.values.filter { $0.name == name })
+      return (changesToNotify(of: value, &state), state.subscribers.values.filter { $0.name == name })
     }
     for entry in subscribers {
       for value in told { entry.subscriber.yield(with: .success(value)) }
     }
   }
 
-  private func changesToTell(of value: Int?, _ state: inout State) -> [Int?] {
+  private func changesToNotify(of value: Int?, _ state: inout State) -> [Int?] {
     switch fault {
     case .ignoresRemovals where value == nil: return []
     case .repeatsChanges: return [value, value]

@@ -2,6 +2,7 @@ import CustomDump
 import Foundation
 import Observation
 import SharedState
+import SharedStateDependencies
 import Testing
 
 struct Inner { var count = 0 }

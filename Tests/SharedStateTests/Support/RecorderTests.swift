@@ -9,7 +9,7 @@ struct RecorderTests {
       wait.cancel()
       #expect(await wait.value == [])
     } matching: { issue in
-      issue.comments.contains { $0.rawValue.contains("waited in vain for 1 elements") }
+      issue.comments.contains { $0.rawValue.contains("the wait for 1 elements failed") }
     }
   }
 }

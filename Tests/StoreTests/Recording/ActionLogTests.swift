@@ -203,7 +203,7 @@ struct ActionLogTests {
       }
     }
     #expect(error?.number == 1)
-    #expect(error?.description.contains("which came from outside:\n\n    Till.Action.open\n") == true)
+    #expect(error?.description.contains("which a caller has sent:\n\n    Till.Action.open\n") == true)
   }
 
   @Test("A log is written as lines of JSON, and read again", arguments: [5, 100])

@@ -80,7 +80,7 @@ struct AtomicUpdatesBenchmark {
   /// The work of the other process.
   static func child(url: String, name: String, times: Int) async throws {
     let store = RedisStore(try RedisConfiguration(url: url))
-    try await store.connected(within: .seconds(5))
+    try await store.waitUntilConnected(within: .seconds(5))
     let share = Shared(wrappedValue: 0, .redis(name, store: store))
     try await share.load()
     print("ready")

@@ -23,7 +23,7 @@ struct HerdBenchmark {
     fleet.shares[1][0].withLock { $0 = 2 }
     try server.restart()
     let start = monotonicNanoseconds()
-    for store in fleet.stores { try await store.connected(within: .seconds(120)) }
+    for store in fleet.stores { try await store.waitUntilConnected(within: .seconds(120)) }
     let connected = Double(monotonicNanoseconds() - start) / 1e6
     for shares in fleet.shares { await shares[0].becomes(2) }
     // As long as there is an error, the value may be stale.

@@ -16,7 +16,7 @@ enum Observer {
   static func library(url: String, name: String) async throws {
     endWithParent()
     let store = RedisStore(try RedisConfiguration(url: url))
-    try await store.connected(within: .seconds(5))
+    try await store.waitUntilConnected(within: .seconds(5))
     let share = Shared(wrappedValue: Tick(), .redis(name, store: store))
     try await share.load()
     // Not on the main actor, like a service.

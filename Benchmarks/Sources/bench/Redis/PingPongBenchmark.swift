@@ -16,7 +16,7 @@ struct PingPongBenchmark {
 
   func run() async throws -> [Row] {
     let other = RedisStore(try RedisConfiguration(url: scene.url))
-    try await other.connected(within: .seconds(5))
+    try await other.waitUntilConnected(within: .seconds(5))
     let shares = [scene.store, other].map { Shared(wrappedValue: Tick(), .redis(Self.name, store: $0)) }
     for share in shares { try await share.load() }
     let captured = try await CapturedCommit(of: shares[0], name: Self.name, store: scene.store, server: scene.connect())

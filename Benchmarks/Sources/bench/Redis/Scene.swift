@@ -17,7 +17,7 @@ struct Scene {
     server = try PrivateRedisServer(.tcp)
     port = Int32(server.url.split(separator: ":").last ?? "") ?? 0
     store = RedisStore(try RedisConfiguration(url: server.url))
-    try await store.connected(within: .seconds(5))
+    try await store.waitUntilConnected(within: .seconds(5))
   }
 
   func connect() throws -> BareRedis {

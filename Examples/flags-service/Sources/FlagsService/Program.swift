@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Hummingbird
 import Logging
@@ -10,9 +11,12 @@ struct Program {
   static func main() async throws {
     let environment = Environment()
     let metrics = PrometheusMetrics()
+    let store = try RedisStore.fromEnvironment(requireServer: true, metrics: metrics)
+    let reports = reports(of: store)
+    defer { reports.cancel() }
     let group = ServiceGroup(
       services: services(
-        store: try RedisStore.fromEnvironment(requireServer: true, metrics: metrics),
+        store: store,
         metrics: metrics,
         host: environment.get("HOST") ?? "127.0.0.1",
         port: environment.get("PORT", as: Int.self) ?? 8080
@@ -25,6 +29,15 @@ struct Program {
     } catch RedisSharedStateError.Code.undelivered {
       exit(1)
     }
+  }
+
+  /// Logs what the store knows of each value whenever the process receives SIGUSR1.
+  static func reports(of store: RedisStore) -> any DispatchSourceSignal {
+    signal(SIGUSR1, SIG_IGN)
+    let reports = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .global())
+    reports.setEventHandler { @Sendable in Logger(label: "report").notice("\(store.report())") }
+    reports.resume()
+    return reports
   }
 
   /// The store comes first, so that it ends last and delivers what the last requests have changed.

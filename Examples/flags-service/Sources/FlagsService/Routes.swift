@@ -63,7 +63,7 @@ struct Routes: Sendable {
     }
   }
 
-  /// Whether this instance has the settings that Redis has, and what to tell a person.
+  /// Whether this instance has the settings that Redis has, and the answer for a person.
   private var readiness: (isReady: Bool, text: String) {
     switch store.health {
     case .live: $settings.loadError.map { (false, "The settings cannot be read: \($0)") } ?? (true, "ready")

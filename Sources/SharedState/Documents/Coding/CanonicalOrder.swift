@@ -1,18 +1,18 @@
 /// The place of an element or a key among others that have no order of their own: numbers by their value, then strings
-/// by their scalars, then everything else by its text.
+/// by their scalars, then all others by their text.
 package struct CanonicalOrder: Comparable, Sendable {
   enum Rank: Int { case number, string, other }
 
-  /// The text that our own encoder writes.
+  /// The text that this library's encoder writes.
   let json: [UInt8]
-  /// Whether it is a number, a string or anything else.
+  /// Whether it is a number, a string or of another kind.
   let rank: Rank
   /// The value of a number that is an `Int`.
   private let integer: Int?
   /// The bytes of a string that has escapes.
   private let unescaped: [UInt8]?
 
-  /// Takes the JSON of an element or of a key, as our own encoder writes it.
+  /// Takes the JSON of an element or of a key, as this library's encoder writes it.
   package init(_ json: some Collection<UInt8>) {
     self.json = Array(json)
     var (integer, unescaped): (Int?, [UInt8]?)

@@ -3,7 +3,8 @@ struct FormCoders: Sendable {
   let encoder: DocumentEncoder
   let decoder: DocumentDecoder
 
-  /// Makes a function that reads a value of a type from any node, with the text that our own encoder writes for it.
+  /// Makes a function that reads a value of a type from any node, with the text that this library's encoder writes for
+  /// it.
   func reading<Value: Encodable & Hashable>(
     _ type: any Decodable.Type,
     as _: Value.Type
@@ -49,7 +50,7 @@ final class FormRecorder {
     entries.removeLast(entries.count - count)
   }
 
-  /// The forms for a text in which values have other offsets, or are gone.
+  /// The forms for a text in which values have other offsets, or are missing.
   func moved(_ newOffset: (Int) -> Int?) -> FormRecorder {
     let moved = FormRecorder(coders)
     for entry in entries {

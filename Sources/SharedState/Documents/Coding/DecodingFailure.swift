@@ -7,7 +7,7 @@ package struct DecodingFailure: Error, Hashable, Sendable {
   package let path: String?
   /// The kind of value that was expected there.
   package let expected: String
-  /// The kind of value that was found instead, or that there was none; `nil` when the kind was right.
+  /// The kind of value that was found instead, or "nothing"; `nil` when the kind was right.
   package let found: String?
 
   /// Takes the error of a parser.
@@ -55,7 +55,7 @@ package struct DecodingFailure: Error, Hashable, Sendable {
         found = document?.node(at: context.codingPath).map { document?.nodes[$0].kind.otherName ?? "" }
         break
       }
-      // The description of a foreign decoder may show a value.
+      // The description of another decoder may show a value.
       (keys, expected, found) = (context.codingPath, "a value that its type accepts", nil)
       found = document?.node(at: context.codingPath).map { document?.nodes[$0].kind.name ?? "" }
     @unknown default: (keys, expected, found) = ([], "a value that its type accepts", nil)
@@ -75,10 +75,10 @@ package struct DecodingFailure: Error, Hashable, Sendable {
     self.found = found
   }
 
-  /// Begins the description of the compiler's own error for an object that is no case of an enum with a payload.
+  /// The beginning of the compiler's own error for an object that is no case of an enum with a payload.
   private static let noCaseOfPayload = "Invalid number of keys found"
 
-  /// What a type accepts, if the error of a value of the right kind tells.
+  /// The values that a type accepts, if the error of a value of the right kind names them.
   private static func expected(by context: DecodingError.Context) -> String? {
     if let value = context.underlyingError as? UnacceptedValue { return value.expected }
     // The standard library writes "Cannot initialize Plan from invalid String value …" for an unknown case of an enum.
@@ -105,7 +105,7 @@ extension DecodingFailure: CustomStringConvertible {
   }
 }
 
-/// The reason for an error of reading: what a type accepts, when the kind of value was right.
+/// The reason for an error of reading: the values that a type accepts, when the kind of value was right.
 struct UnacceptedValue: Error {
   /// As in ``DecodingFailure/expected``.
   let expected: String

@@ -1,6 +1,6 @@
 /// The kind of key that a dictionary has.
 enum DictionaryKeyKind: Sendable {
-  /// A string is a name as it is, whatever the strategy for keys.
+  /// A string is a name as it is, independent of the strategy for keys.
   case string
   case integer
   /// The type itself defines the names of its keys.
@@ -76,7 +76,7 @@ extension String {
 ///
 /// A dictionary may have keys of several kinds, or optional ones, of which one may be `nil`. It becomes an array when
 /// it gets its first key that is no name, and an object again when it loses the last one. Both are read. For a merge it
-/// is then a value of another kind, so that one side's change of it counts as a whole.
+/// is then a value of another kind, so that one side's change replaces it as a whole.
 private final class EncodedDictionaryEncoding<Key: Encodable & Hashable, Value: Encodable>: ValueEncoding<[Key: Value]>,
   @unchecked Sendable
 {

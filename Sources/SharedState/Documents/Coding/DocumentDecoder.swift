@@ -85,8 +85,8 @@ package struct DocumentDecoder: Sendable {
     try reader(of: node, in: document).read(type, at: ReadingPlace(node))
   }
 
-  /// Makes a reader of a part of a document, which takes no longer in a large document. Only a custom strategy for keys
-  /// may depend on what surrounds a name.
+  /// Makes a reader of a part of a document, in a time that does not depend on the size of the document. Only a custom
+  /// strategy for keys may depend on the surroundings of a name.
   private func reader(of node: Int, in document: JSONDocument) -> DocumentReader {
     DocumentReader(document, options, root: options.looksAtPaths ? 0 : node)
   }
@@ -126,7 +126,7 @@ struct DecodingOptions: Sendable {
   let keys: JSONDecoder.KeyDecodingStrategy
   let floats: JSONDecoder.NonConformingFloatDecodingStrategy
   let userInfo: [CodingUserInfoKey: any Sendable]
-  /// Whether members are looked up by the names that the type gives.
+  /// Whether members are looked up by the names that the type defines.
   let usesPlainKeys: Bool
   /// Whether the conversion of a name may depend on the path to it.
   let looksAtPaths: Bool

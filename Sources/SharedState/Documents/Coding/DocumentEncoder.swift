@@ -9,7 +9,7 @@ package import Foundation
 ///   that is not JSON.
 /// - Coding paths begin at the document, in nested containers, too.
 /// - While a value is encoded, writing to the containers around it is an error. Nested containers and super encoders
-///   may be written to in turns with the container that they are in.
+///   may be written to alternately with the container that they are in.
 package struct DocumentEncoder: Sendable {
   private let options: EncodingOptions
 
@@ -41,7 +41,7 @@ package struct DocumentEncoder: Sendable {
   /// - Parameter decoder: Reads elements and keys of other documents for the forms.
   /// - Throws: As ``encode(_:)``.
   package func encode(_ value: some Encodable, formsReadBy decoder: DocumentDecoder) throws -> EncodedDocument {
-    // Forms write values only to compare them, so they need but one line.
+    // Forms write values only to compare them, so one line is enough.
     let forms = FormRecorder(FormCoders(encoder: plain, decoder: decoder))
     let writer = try written(value, forms)
     return EncodedDocument(text: writer.text.withBytes { Data($0) }, forms: writer.forms?.entries ?? [])
@@ -81,7 +81,7 @@ struct EncodingOptions: Sendable {
   let usesArraysForDictionaries: Bool
   /// The decoder that reads the documents, if it is known.
   let decoder: DocumentDecoder?
-  /// Whether members are written with the names that the type gives.
+  /// Whether members are written with the names that the type defines.
   let usesPlainKeys: Bool
 
   init(_ encoder: JSONEncoder, usesArraysForDictionaries: Bool, decoder: DocumentDecoder?) {

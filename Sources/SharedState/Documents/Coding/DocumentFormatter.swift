@@ -26,7 +26,7 @@ struct DocumentFormatter {
     return formatter.text.withBytes { Array($0) }
   }
 
-  /// Gives a finished writer the text that its options ask for.
+  /// Replaces the text of a finished writer by the one that its options ask for.
   static func format(_ writer: DocumentWriter) throws {
     let options = writer.options
     guard options.isPretty || options.sortsKeys || writer.hasRepetitions else { return }

@@ -1,7 +1,7 @@
 /// The place of each value of a document, or of a part of it, in its container.
 ///
 /// It is made when the first place is asked for. After that no answer takes longer in a large container, even when a
-/// type tries in vain to read each of many elements.
+/// type fails to read each of many elements.
 struct DocumentPlaces {
   /// The place of a value: its container, and there the index of an element or the number of a member's key.
   typealias Step = (container: UInt32, position: UInt32)

@@ -2,8 +2,8 @@ import Foundation
 
 /// Reads values from a document.
 ///
-/// It keeps no path: the place of a value is found on demand, which is after an error, or when a type tries whether it
-/// can be read in one way or another.
+/// It keeps no path: the place of a value is found on demand, which is after an error, or when a type tries several
+/// ways to read it.
 final class DocumentReader {
   /// More nested calls of `init(from:)` than this are an error, whether they go deeper into the document or not; and so
   /// are fewer calls that fill the stack.
@@ -11,7 +11,7 @@ final class DocumentReader {
 
   let document: JSONDocument
   let options: DecodingOptions
-  /// The document that supplies members which are missing here.
+  /// The document that supplies members that are missing here.
   let fallback: DocumentReader?
   /// The outermost value that is read.
   private let root: Int
@@ -23,7 +23,8 @@ final class DocumentReader {
   @exclusivity(unchecked) var recognized = RecognizedTypes<TypeDecoding>()
   @exclusivity(unchecked) var calls = 0
   @exclusivity(unchecked) var stack = StackBudget()
-  /// The dictionaries that are being read, the innermost one last, so that their keys can be told from member names.
+  /// The dictionaries that are being read, the innermost one last, so that their keys can be distinguished from member
+  /// names.
   @exclusivity(unchecked) var openDictionaries: [(object: Int, keys: DictionaryKeyKind)] = []
   @exclusivity(unchecked) private var isProbing = false
   /// Whether the outermost object was asked for members, and whether it had one of them.

@@ -34,7 +34,7 @@ extension DocumentWriter {
     forms?.append(nested.forms, at: offset)
   }
 
-  /// Makes an encoder whose output is thrown away, for use where no error can be thrown.
+  /// Makes an encoder whose output is discarded, for use where no error can be thrown.
   func reject(_ error: any Error) -> DocumentWriter {
     failure = failure ?? (error as? EncodingError) ?? misuse("\(error)")
     let nested = DocumentWriter(rejecting: options)

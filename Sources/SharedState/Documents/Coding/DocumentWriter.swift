@@ -2,8 +2,8 @@ import Foundation
 
 /// Writes values one after the other into one text.
 ///
-/// A nested container or super encoder has a writer of its own, since the container around it may go on at the same
-/// time. The nested text is copied into its place as soon as it can no longer change.
+/// A nested container or super encoder has a writer of its own, because the container around it may be written to at
+/// the same time. The nested text is copied into its place as soon as it can no longer change.
 final class DocumentWriter {
   /// More nested calls of `encode(to:)` than this are an error, whether they nest JSON or not; and so are fewer calls
   /// that fill the stack.
@@ -41,7 +41,7 @@ final class DocumentWriter {
   /// The number of open brackets.
   @exclusivity(unchecked) var brackets = 0
 
-  /// Makes a writer whose text is thrown away. It takes no nested values, so that every `encode(to:)` comes to an end.
+  /// Makes a writer whose text is discarded. It takes no nested values, so that every `encode(to:)` comes to an end.
   init(rejecting options: EncodingOptions) {
     self.options = options
     outerDepth = (Self.maximumCalls - 1, 0)

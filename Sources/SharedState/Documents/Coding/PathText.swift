@@ -1,4 +1,4 @@
-/// A key of our own: the index of an element, the name of a member, the key of an entry.
+/// A key of this library: the index of an element, the name of a member, the key of an entry.
 package struct PathKey: CodingKey {
   // Small enough to be held by an existential without an allocation.
   private enum Content { case name(String), entry(String), number(Int), index(Int) }

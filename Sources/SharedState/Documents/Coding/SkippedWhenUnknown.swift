@@ -4,18 +4,18 @@
 /// enum Flag: String, SkippedWhenUnknown { case search, checkout }
 /// ```
 ///
-/// Without this conformance an element, or the key of an entry, that a release does not know makes the whole document
-/// unreadable for that release. So an edit that turns one flag off, and another one on that only a newer release knows,
-/// turns nothing off in the older one. With the conformance the release reads the elements that it knows. In Redis the
-/// others stay in the document when the release changes the value, as fields do that its type does not have. A file is
-/// written as a whole, without either.
+/// Without this conformance, an element or the key of an entry that a release does not know makes the whole document
+/// unreadable for that release. An edit that turns one flag off, and turns on another that only a newer release knows,
+/// then turns nothing off in the older release. With the conformance the release reads the elements that it knows. In
+/// Redis the others stay in the document when the release changes the value, as unknown fields do. A file is written as
+/// a whole, without either.
 ///
 /// It holds for the elements of `Array` and `Set`, and for the keys of a `Dictionary` that is stored as an object. An
 /// array of such elements merges element by element. A single value that is unknown, and an element of another kind, such
 /// as a number among strings, are errors as before. A subclass of `JSONDecoder` skips nothing.
 public protocol SkippedWhenUnknown: RawRepresentable, Codable where RawValue: Codable & Hashable {}
 
-/// Tells the unknown values of a type that is ``SkippedWhenUnknown``.
+/// Finds the unknown values of a type that is ``SkippedWhenUnknown``.
 class UnknownValues: @unchecked Sendable {
   // `@unchecked Sendable` is right because subclasses have only constants.
 
@@ -31,10 +31,10 @@ class UnknownValues: @unchecked Sendable {
   /// Whether the value at a place is one that the type does not know.
   func contain(_ place: ReadingPlace, of reader: DocumentReader) -> Bool { false }
 
-  /// Whether the name of an entry is one.
+  /// Whether the name of an entry is a key that the type does not know.
   func contain(name: String) -> Bool { false }
 
-  /// The form of an array, by which it keeps the unknown ones when it changes.
+  /// The form of an array, which keeps the unknown values when it changes.
   func form(of elements: Any, _ coders: FormCoders) -> Form? { nil }
 }
 

@@ -35,7 +35,7 @@ final class TextBuffer {
     Swift.swap(&capacity, &other.capacity)
   }
 
-  /// Makes room for this many more bytes. ``commit(_:)`` tells how many of them were written.
+  /// Makes room for this many more bytes. ``commit(_:)`` counts those that were written.
   @inline(__always)
   func room(_ size: Int) -> UnsafeMutablePointer<UInt8> {
     if capacity - count < size { grow(by: size) }

@@ -5,8 +5,8 @@
 /// MiB, without a lock. It delays only its own value, must not use shares, and ends the process if it traps. A value
 /// that cannot be decoded, or whose merged value cannot be encoded, is replaced as a whole by the later commit.
 public protocol ThreeWayMergeable: Codable {
-  /// Merges two values that were made at the same time out of the same one. It cannot fail: when the two do not go
-  /// together, return one of them.
+  /// Merges two values that were made at the same time out of the same one. It cannot fail: when the two are
+  /// incompatible, return one of them.
   ///
   /// - Parameters:
   ///   - base: The value that both were made of; `nil` when both are new.
@@ -50,7 +50,7 @@ private final class MergeableEncoding<Value: ThreeWayMergeable>: ValueEncoding<V
       guard base != nil || values.base == nil else { return nil }
       func text(_ value: Value) -> [UInt8]? { try? coders.encoder.text(of: value) }
       guard let theirText = text(theirs) else { return nil }
-      // They still have the value that mine was made of, so there is nothing to merge.
+      // They still have the value that mine is based on, so there is nothing to merge.
       if let base, text(base) == theirText { return text(mine).map { MergedValue(theirs: theirText, merged: $0) } }
       let merged = Value.merged(base: base, mine: mine, theirs: theirs)
       return text(merged).map { MergedValue(theirs: theirText, merged: $0) }
@@ -59,7 +59,7 @@ private final class MergeableEncoding<Value: ThreeWayMergeable>: ValueEncoding<V
   }
 }
 
-/// Decides about a field, an entry or an element that one service removes while another one changes it.
+/// Decides about a field, an entry or an element that one service removes while another changes it.
 public enum RemovalPolicy: Hashable, Sendable, CaseIterable {
   /// The later commit decides, as when both changed it.
   case laterWins

@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads the values of one type.
 ///
-/// There is one for each type, which depends on no document, so that it is found once and kept for ever.
+/// There is one for each type, which depends on no document, so that it is found once and kept.
 class TypeDecoding: @unchecked Sendable {
   // `@unchecked Sendable` is right because subclasses have only constants.
 

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Writes the values of one type.
 ///
-/// There is one for each type, which depends on no value, so that it is found once and kept for ever.
+/// There is one for each type, which depends on no value, so that it is found once and kept.
 class TypeEncoding: @unchecked Sendable {
   // `@unchecked Sendable` is right because subclasses have only constants and atomic properties.
 
@@ -166,7 +166,7 @@ struct EncodingLevel {
   /// The content that was written so far.
   enum Content { case nothing, single, array, object }
 
-  /// Tells it from earlier values at the same depth.
+  /// Distinguishes it from earlier values at the same depth.
   let id: Int
   /// The offset of its text.
   let start: Int
@@ -179,7 +179,7 @@ struct EncodingLevel {
   var isCase = false
   /// The index of the first hash of its names.
   let firstHash: Int
-  /// A bit for each hash, by which most names are known to be new at once.
+  /// A bit for each hash, by which most names are quickly known to be new.
   var seen: UInt64 = 0
 }
 

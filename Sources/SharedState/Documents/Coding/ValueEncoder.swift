@@ -38,7 +38,7 @@ struct ValueEncoder: Encoder, SingleValueEncodingContainer {
     self.init(writer: writer, depth: 0, id: writer.activeID)
   }
 
-  /// Makes an encoder whose output is thrown away, and notes the error.
+  /// Makes an encoder whose output is discarded, and notes the error.
   init(rejectedBy writer: DocumentWriter, _ error: any Error) {
     self.init(nested: writer.reject(error))
   }

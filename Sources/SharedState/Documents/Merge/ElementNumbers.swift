@@ -20,7 +20,7 @@ struct ElementNumbers {
       return nodes
     }
 
-    /// The text that our own encoder writes for the element at an index, or its text here when that is unknown.
+    /// The text that this library's encoder writes for the element at an index, or its text here when that is unknown.
     func canonicalText(at index: Int) -> [UInt8] {
       texts[index] ?? Array(document.text(of: nodes[index]))
     }
@@ -36,7 +36,7 @@ struct ElementNumbers {
   private var identities: [Identity: Int] = [:]
   private var repetitions: [Repetition: Int] = [:]
 
-  /// Numbers the elements of an array of our own, whose identities are known.
+  /// Numbers the elements of an array that this service has written, whose identities are known.
   mutating func elements(
     of array: Int?,
     in document: FormedDocument,

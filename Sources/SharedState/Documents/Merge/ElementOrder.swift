@@ -91,7 +91,7 @@ struct ElementOrder {
     return isAnchor
   }
 
-  /// Marks the elements that all three lists have, and that are in the same order in one list as in base.
+  /// Marks the elements that all three lists have, in the same order in one list as in base.
   private func unmoved(in elements: [Int]) -> [Bool] {
     let common = elements.filter { base[$0] != nil && mine[$0] != nil && theirs[$0] != nil }
     var isUnmoved = [Bool](repeating: false, count: count)

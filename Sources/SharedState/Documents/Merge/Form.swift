@@ -23,8 +23,8 @@ package struct Identity: Hashable, Sendable {
 /// A key or an element of any document, as its type reads it.
 package struct Reading: Sendable {
   package let identity: Identity
-  /// The JSON that our own encoder writes for it, by which dictionaries and sets are sorted; empty for elements of
-  /// lists, which need no such order.
+  /// The JSON that this library's encoder writes for it, by which dictionaries and sets are sorted; empty for elements
+  /// of lists, which need no such order.
   package let text: [UInt8]
 
   /// Takes the identity that a type has read, and the text that it would write.
@@ -58,8 +58,8 @@ package struct ElementForm: Sendable {
     self.read = read
   }
 
-  /// Whether the identities of an array's elements can be read from the document. They cannot when an `id` is made anew
-  /// whenever an element is decoded, is not encoded, or is the address of an object.
+  /// Whether the identities of an array's elements can be read from the document. They cannot when an `id` is made
+  /// again whenever an element is decoded, is not encoded, or is the address of an object.
   func isRead(in document: JSONDocument, _ array: Int) -> Bool {
     identities.first.map { read(document, array + 1)?.identity == $0 } ?? true
   }
@@ -84,7 +84,7 @@ package struct MergeableValues: Sendable {
 
 /// A type's knowledge of a value, beyond its JSON.
 ///
-/// Without a form an object is a struct, which has the members that it writes, and everything else is a leaf.
+/// Without a form an object is a struct, which has the members that it writes, and any other value is a leaf.
 package enum Form: Sendable {
   /// A dictionary that is stored as an object.
   case map(MapForm)

@@ -10,14 +10,14 @@ package struct FormedDocument: Sendable {
     self.forms = forms
   }
 
-  /// Takes a stored document, which may contain more than its type knows, and the document that decoding and encoding
-  /// it gives.
+  /// Takes a stored document, which may contain more than its type knows, and the document that results from decoding
+  /// and encoding it.
   package init(_ document: JSONDocument, like own: FormedDocument) {
     self.document = document
     forms = own.forms.map { Self.forms(of: document, like: own.document, $0) }
   }
 
-  /// Finds the values of our own document in the stored one, and their forms.
+  /// Finds the values of this service's document in the stored one, and their forms.
   private static func forms(of stored: JSONDocument, like own: JSONDocument, _ ownForms: [Int: Form]) -> [Int: Form] {
     var forms: [Int: Form] = [:]
     // A list instead of recursion, because deep documents could exhaust the stack.

@@ -1,4 +1,4 @@
-/// Compares the document that was stored when I read it with the one that is stored now, by what they mean to their
+/// Compares the document that was stored when I read it with the one that is stored now, by their meaning for their
 /// type, including the members that the type does not know.
 ///
 /// Another spelling, the order of members, entries and elements of sets, and repeated members are no difference; nor is

@@ -127,14 +127,14 @@ extension ThreeWayMerge {
   }
 }
 
-/// Reads the identities of elements, and notices when the documents do not contain them, so that each reading gives
-/// another one: an `id` that is made anew, or the address of an object. Each merge of such a list would double its
+/// Reads the identities of elements, and detects when the documents do not contain them, so that each reading returns
+/// another one: an `id` that is made again, or the address of an object. Each merge of such a list would double its
 /// elements.
 private struct IdentityReader {
   private let form: ElementForm
   private(set) var areIdentified: Bool
 
-  /// - Parameter array: The array in our own document that the form was made of.
+  /// - Parameter array: The array in this service's document that the form was made of.
   init(_ form: ElementForm, of array: Int, in document: JSONDocument) {
     self.form = form
     areIdentified = form.isRead(in: document, array)

@@ -1,18 +1,18 @@
 package import Foundation
 
-/// Applies the changes that one service made in a JSON document to the document that another service has left.
+/// Applies the changes that one service made in a JSON document to the document that another service has stored.
 ///
-/// My change is the difference between `base` and `mine`, theirs is that between `raw` and `theirs`. Everything that I
-/// have not changed stays as it is written in theirs, byte for byte. How a value is merged that both sides have changed
-/// depends on its ``Form``:
+/// My change is the difference between `base` and `mine`, theirs is that between `raw` and `theirs`. All that I have
+/// not changed stays as it is written in theirs, byte for byte. The ``Form`` of a value that both sides have changed
+/// decides how it is merged:
 ///
 /// - An object is merged member by member; in a struct, null counts as absent. A dictionary is merged entry by entry.
 /// - A set has the elements that either side added, without those that either side removed.
 /// - A list whose elements have identities is merged element by element; see ``ElementOrder`` for the order.
 /// - The payload of an enum is merged as long as both sides have the same case.
 /// - A type with a merge of its own merges itself.
-/// - Everything else is a leaf, which is replaced as a whole. So is a value that has become one of another kind on one
-///   side. Of two changes mine wins, because it is committed later.
+/// - All other values are leaves, which are replaced as a whole. So is a value that has changed its kind on one side.
+///   Of two changes mine wins, because it is committed later.
 /// - If one side removed a value and the other changed it, the ``RemovalPolicy`` decides. A value that I bring back has
 ///   the members that I do not know, as they were stored.
 ///
@@ -22,8 +22,8 @@ package import Foundation
 /// No result is nested deeper than the documents are. The caller checks whether it decodes, is valid and fits.
 ///
 /// Without forms all objects are merged, and null is a value. There is one exception, because enums encode in this way:
-/// an object with exactly one member in all three documents (or absent from `base`) is a leaf when its key in mine is
-/// another one than in theirs.
+/// an object with exactly one member in all three documents (or absent from `base`) is a leaf when its key in mine
+/// differs from that in theirs.
 package struct ThreeWayMerge {
   /// The result of a merge.
   package struct Outcome: Hashable, Sendable {

@@ -56,7 +56,7 @@ package struct JSONDocument: Sendable {
     text(of: node).dropFirst().dropLast()
   }
 
-  /// The members of an object, including those with a repeated key; none for anything else.
+  /// The members of an object, including those with a repeated key; none for other values.
   func members(of object: Int) -> JSONMembers {
     JSONMembers(nodes, of: object)
   }

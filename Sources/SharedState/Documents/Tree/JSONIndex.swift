@@ -36,8 +36,8 @@ struct JSONIndex: Sendable {
 
 /// Hashes of the names of members.
 ///
-/// They depend on numbers that are new in each process, so that nobody can write a document whose names all have the
-/// same hash. Use them only in tables that compare the names themselves, too.
+/// They depend on numbers that are new in each process, so that no author of a document can choose names that all have
+/// the same hash. Use them only in tables that compare the names themselves, too.
 enum NameHash {
   private static let seeds = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max) | 1)
 

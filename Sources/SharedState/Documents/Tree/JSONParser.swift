@@ -81,7 +81,7 @@ struct JSONParser {
     return true
   }
 
-  /// Goes on after a value, leaving the containers that end with it. Returns whether another value follows.
+  /// Continues after a value, leaving the containers that end with it. Returns whether another value follows.
   private mutating func isFollowedByAnother() throws(JSONParsingError) -> Bool {
     skipWhitespace()
     while let container = open.last {

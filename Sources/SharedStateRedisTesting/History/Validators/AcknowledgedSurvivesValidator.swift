@@ -1,21 +1,21 @@
 /// At rest the server has everything that it had acknowledged or that a box has shown. A restoration stores only what
 /// the server had before.
 struct AcknowledgedSurvivesValidator: Validator {
-  private var rules: [String: History.Rules] = [:]
+  private var rules: [String: RedisHistory.Rules] = [:]
   /// The newest revision that each box has shown, or that is its own and acknowledged.
-  private var reached: [History.Box: UInt64] = [:]
+  private var reached: [RedisHistory.Box: UInt64] = [:]
   /// The newest revision that is each box's own and acknowledged.
-  private var acknowledged: [History.Box: UInt64] = [:]
+  private var acknowledged: [RedisHistory.Box: UInt64] = [:]
   /// The newest revision under which each box has shown that nothing is stored.
-  private var deleted: [History.Box: UInt64] = [:]
+  private var deleted: [RedisHistory.Box: UInt64] = [:]
   /// The revision under which each box has found nothing stored, for values that may have been evicted.
-  private var gone: [History.Box: UInt64] = [:]
+  private var gone: [RedisHistory.Box: UInt64] = [:]
   private var contents = StoredContents()
   private var ancestry = Ancestry()
   /// The last version that each box has stored and the server has acknowledged. A version is removed when its service
   /// gives it up for one that a damaged server has accepted.
-  private var own: [History.Box: History.Stored] = [:]
-  private var made: [History.Box: [UInt64: History.Stored]] = [:]
+  private var own: [RedisHistory.Box: RedisHistory.Stored] = [:]
+  private var made: [RedisHistory.Box: [UInt64: RedisHistory.Stored]] = [:]
   /// The names of values that a program lets expire.
   private var expiring: Set<String> = []
   /// The names of values that may have been evicted. A box that finds such a value gone may never have seen the content
@@ -26,9 +26,9 @@ struct AcknowledgedSurvivesValidator: Validator {
   private var disposed: Set<String> = []
   private var owned = OwnedFields()
   /// The versions that were stored at the last rest, under the names that nothing has changed since.
-  private var untouched: [String: History.Stored] = [:]
+  private var untouched: [String: RedisHistory.Stored] = [:]
 
-  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+  mutating func observe(_ event: RedisHistory.Event, at position: Int) -> [String] {
     defer {
       contents.observe(event)
       ancestry.observe(event)
@@ -111,9 +111,9 @@ struct AcknowledgedSurvivesValidator: Validator {
     contents.were(under: revision...revision, of: name) { $0 != .absent }
   }
 
-  private func missing(_ box: History.Box, in rest: History.Rest) -> [String] {
+  private func missing(_ box: RedisHistory.Box, in rest: RedisHistory.Rest) -> [String] {
     guard let stored = rest.stored[box.name] else { return [] }
-    let rules = rules[box.name] ?? History.Rules()
+    let rules = rules[box.name] ?? RedisHistory.Rules()
     guard !rules.followsLosses, !rules.expires else { return [] }
     var violations: [String] = []
     // A tombstone can be evicted like any other key. And if the revision was a value, its absence is no tombstone, so

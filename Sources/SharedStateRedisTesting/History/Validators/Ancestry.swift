@@ -2,7 +2,7 @@
 struct Ancestry {
   private struct Version: Hashable {
     let name: String
-    let stored: History.Stored
+    let stored: RedisHistory.Stored
   }
 
   private var parents: [Version: Set<Version>] = [:]
@@ -11,7 +11,7 @@ struct Ancestry {
   /// The version that was stored last under each name.
   private var last: [String: Version] = [:]
 
-  mutating func observe(_ event: History.Event) {
+  mutating func observe(_ event: RedisHistory.Event) {
     switch event {
     case .committed(let commit):
       let version = Version(name: commit.name, stored: commit.after)
@@ -32,7 +32,7 @@ struct Ancestry {
 
   /// Whether a version was made from another one, or is the same. An edit without a revision may be replaced by any
   /// version.
-  func isMade(_ stored: History.Stored, of ancestor: History.Stored, name: String) -> Bool {
+  func isMade(_ stored: RedisHistory.Stored, of ancestor: RedisHistory.Stored, name: String) -> Bool {
     let sought = Version(name: name, stored: ancestor)
     if edits.contains(sought) { return true }
     var seen: Set<Version> = []

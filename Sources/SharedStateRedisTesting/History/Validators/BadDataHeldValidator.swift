@@ -2,7 +2,7 @@
 struct BadDataHeldValidator: Validator {
   private var contents = StoredContents()
 
-  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+  mutating func observe(_ event: RedisHistory.Event, at position: Int) -> [String] {
     defer { contents.observe(event) }
     guard case .committed(let commit) = event, commit.condition == .revision, let box = commit.box,
       case .unreadable(let text) = commit.before.content

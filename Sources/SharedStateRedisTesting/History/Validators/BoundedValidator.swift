@@ -1,6 +1,6 @@
 /// A service keeps at most one change per value, and its queues stay within their limits.
 struct BoundedValidator: Validator {
-  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+  mutating func observe(_ event: RedisHistory.Event, at position: Int) -> [String] {
     guard case .kept(let service, let load) = event else { return [] }
     var violations: [String] = []
     if load.changes > load.values {

@@ -1,10 +1,10 @@
 /// At rest every box equals the stored value in the fields that it knows.
 struct ConvergesValidator: Validator {
-  private var defaults: [History.Box: History.Document] = [:]
+  private var defaults: [RedisHistory.Box: RedisHistory.Document] = [:]
   /// The boxes that keep a change which cannot be encoded, so that no other box can have it.
-  private var excused: Set<History.Box> = []
+  private var excused: Set<RedisHistory.Box> = []
 
-  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+  mutating func observe(_ event: RedisHistory.Event, at position: Int) -> [String] {
     switch event {
     case .opened(let box, let initial, _):
       defaults[box] = initial
@@ -19,11 +19,11 @@ struct ConvergesValidator: Validator {
     return []
   }
 
-  private func difference(of held: History.Rest.Held, from stored: History.Stored) -> String? {
+  private func difference(of held: RedisHistory.Rest.Held, from stored: RedisHistory.Stored) -> String? {
     // A box keeps the last good value while the stored one cannot be read.
     if case .unreadable = stored.content { return nil }
     guard !excused.contains(held.box) else { return nil }
-    let initial = defaults[held.box] ?? History.Document()
+    let initial = defaults[held.box] ?? RedisHistory.Document()
     return held.document.shows(stored.document ?? initial, default: initial)
       ? nil : "\(held.box) shows \(held.document), but \(stored) is stored"
   }

@@ -14,17 +14,17 @@ struct ExactlyOnceUpdatesValidator: Validator {
     let losses: Int
     let overwrites: Int
     var effects = 0
-    var outcome: History.Outcome?
+    var outcome: RedisHistory.Outcome?
   }
 
   private struct Count {
     var succeeded = 0
     var open = 0
     /// The results of updates, each with the event that reported it.
-    var results: [History.Document: Int] = [:]
+    var results: [RedisHistory.Document: Int] = [:]
   }
 
-  private var rules: [String: History.Rules] = [:]
+  private var rules: [String: RedisHistory.Rules] = [:]
   private var updates: [Key: Update] = [:]
   private var counts: [String: Count] = [:]
   /// How often the server was replaced.
@@ -45,7 +45,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
   /// receive, may be older than the update, but not older than the rest.
   private var mayBeUnknown = false
 
-  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+  mutating func observe(_ event: RedisHistory.Event, at position: Int) -> [String] {
     switch event {
     case .declared(let name, let rules): self.rules[name] = rules
     case .replaced: replacements += 1
@@ -82,7 +82,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
 
   // MARK: Single commits
 
-  private mutating func overwrite(by commit: History.Commit) {
+  private mutating func overwrite(by commit: RedisHistory.Commit) {
     let hasBeen = newest[commit.name] ?? 0
     newest[commit.name] = max(hasBeen, commit.after.revision)
     guard evicted.remove(commit.name) != nil, commit.before.revision == 0, commit.after.revision < hasBeen else {
@@ -96,7 +96,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
     }
   }
 
-  private mutating func takeEffect(_ number: Int, of box: History.Box, isRepeated: Bool) -> String? {
+  private mutating func takeEffect(_ number: Int, of box: RedisHistory.Box, isRepeated: Bool) -> String? {
     let key = Key(service: box.service, number: number)
     guard var update = updates[key] else { return nil }
     update.effects = isRepeated ? 1 : update.effects + 1
@@ -116,7 +116,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
     update.losses != losses || update.overwrites != overwrites[name, default: 0]
   }
 
-  private mutating func end(_ number: Int, of box: History.Box, _ outcome: History.Outcome) -> String? {
+  private mutating func end(_ number: Int, of box: RedisHistory.Box, _ outcome: RedisHistory.Outcome) -> String? {
     let key = Key(service: box.service, number: number)
     updates[key]?.outcome = outcome
     guard let update = updates[key], rules[box.name]?.isWatched ?? false else { return nil }
@@ -134,7 +134,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
 
   // MARK: Counters
 
-  private mutating func count(_ outcome: History.Outcome, in name: String, at position: Int) -> String? {
+  private mutating func count(_ outcome: RedisHistory.Outcome, in name: String, at position: Int) -> String? {
     switch outcome {
     case .succeeded(let result):
       counts[name]?.open -= 1
@@ -151,7 +151,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
     return nil
   }
 
-  private func total(_ stored: History.Stored, of name: String) -> String? {
+  private func total(_ stored: RedisHistory.Stored, of name: String) -> String? {
     guard rules[name]?.isCounter ?? false else { return nil }
     let (number, count) = (stored.document?[""].flatMap { Int($0) } ?? 0, counts[name] ?? Count())
     guard number > count.succeeded + count.open || losses == 0 && number < count.succeeded else { return nil }

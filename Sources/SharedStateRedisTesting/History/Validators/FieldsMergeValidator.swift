@@ -12,7 +12,7 @@ struct FieldsMergeValidator: Validator {
   /// The fields that were stored at the last rest, and that no box knows.
   private var unknown: [String: [String: String]] = [:]
 
-  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+  mutating func observe(_ event: RedisHistory.Event, at position: Int) -> [String] {
     defer { contents.observe(event) }
     switch event {
     case .declared(let name, let rules):
@@ -38,18 +38,18 @@ struct FieldsMergeValidator: Validator {
     return []
   }
 
-  private func overwritten(by commit: History.Commit) -> String? {
+  private func overwritten(by commit: RedisHistory.Commit) -> String? {
     guard let base = commit.base, base != commit.before.content, commit.condition != .replacing,
       // A program that knows no revisions may have written the stored content.
       commit.before.revision > 0, base != .absent || !vanishing.contains(commit.name),
       contents.wereOnly(commit.before.content, under: commit.before.revision, of: commit.name)
     else { return nil }
     let author = commit.box?.service ?? "another program"
-    return "\(author) made \(commit.after) from \(History.Stored(revision: 0, base)) in \(commit.name), "
+    return "\(author) made \(commit.after) from \(RedisHistory.Stored(revision: 0, base)) in \(commit.name), "
       + "but \(commit.before) was stored"
   }
 
-  private func difference(_ commit: History.Commit) -> String? {
+  private func difference(_ commit: RedisHistory.Commit) -> String? {
     guard let base = commit.base, base == commit.before.content, let changes = commit.changes,
       commit.condition != .replacing, let before = commit.before.document
     else { return nil }
@@ -58,10 +58,12 @@ struct FieldsMergeValidator: Validator {
       return "\(author) stored the unreadable \(text) in \(commit.name)"
     }
     guard let after = commit.after.document else { return nil }
-    let origin: History.Document? = if case .document(let document)? = commit.origin { document } else { nil }
+    let origin: RedisHistory.Document? = if case .document(let document)? = commit.origin { document } else { nil }
     // The collections and elements that others have removed, or that were never stored.
-    let missing = Set(changes.fields.keys.flatMap(History.Document.places)).filter { !before.has($0) }
-    func isMissing(_ field: String) -> Bool { History.Document.places(of: field).contains(where: missing.contains) }
+    let missing = Set(changes.fields.keys.flatMap(RedisHistory.Document.places)).filter { !before.has($0) }
+    func isMissing(_ field: String) -> Bool {
+      RedisHistory.Document.places(of: field).contains(where: missing.contains)
+    }
     let fields = Set(before.fields.keys).union(after.fields.keys).union(changes.fields.keys)
       .union(commit.increments.keys).union(origin?.fields.keys.filter(isMissing) ?? []).subtracting(missing)
     for field in fields.sorted() {
@@ -83,14 +85,14 @@ struct FieldsMergeValidator: Validator {
     return nil
   }
 
-  private mutating func remember(_ rest: History.Rest) {
+  private mutating func remember(_ rest: RedisHistory.Rest) {
     for (name, stored) in rest.stored where !watched.contains(name) {
-      let known = History.Document(Dictionary(uniqueKeysWithValues: (known[name] ?? []).map { ($0, "") }))
+      let known = RedisHistory.Document(Dictionary(uniqueKeysWithValues: (known[name] ?? []).map { ($0, "") }))
       unknown[name] = stored.document?.fields.filter { known.fields[$0.key] == nil && !known.knows(element: $0.key) }
     }
   }
 
-  private func erased(in stored: History.Stored, of name: String) -> String? {
+  private func erased(in stored: RedisHistory.Stored, of name: String) -> String? {
     for (field, text) in (unknown[name] ?? [:]).sorted(by: { $0.key < $1.key }) where stored.document?[field] != text {
       return "'\(field)' of \(name), which no service knows, was \(text) at the last rest, but \(stored) is stored"
     }

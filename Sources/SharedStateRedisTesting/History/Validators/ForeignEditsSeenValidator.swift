@@ -2,19 +2,19 @@
 /// knew has a revision of its own. Adopting an edit does not change it. No service restores a deleted value.
 struct ForeignEditsSeenValidator: Validator {
   private struct Known {
-    var stored: History.Stored
+    var stored: RedisHistory.Stored
     /// The content of the last commit.
-    let committed: History.Stored.Content
+    let committed: RedisHistory.Stored.Content
     /// If the stored value is an edit that has no revision yet, the boxes that can recognise it as an edit.
-    var witnesses: Set<History.Box> = []
+    var witnesses: Set<RedisHistory.Box> = []
   }
 
   /// The names of values that are at rest.
   private var resting: Set<String> = []
   /// The fields that were edited while the value was at rest, so that nothing could overwrite them.
-  private var edits: [String: History.Document] = [:]
+  private var edits: [String: RedisHistory.Document] = [:]
   /// The newest revision that each box has shown.
-  private var shown: [History.Box: UInt64] = [:]
+  private var shown: [RedisHistory.Box: UInt64] = [:]
   /// The stored versions, where they are known.
   private var stored: [String: Known] = [:]
   /// The names of values that were deleted, and have to stay deleted until they are changed.
@@ -22,7 +22,7 @@ struct ForeignEditsSeenValidator: Validator {
   /// The names of values that may expire. An expiry is no edit.
   private var expiring: Set<String> = []
 
-  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+  mutating func observe(_ event: RedisHistory.Event, at position: Int) -> [String] {
     switch event {
     case .declared(let name, let rules):
       if rules.expires { expiring.insert(name) }
@@ -43,7 +43,7 @@ struct ForeignEditsSeenValidator: Validator {
     case .edited(let name, let fields, let found):
       deleted.remove(name)
       if let found { edit(name, found) }
-      if resting.contains(name) { edits[name, default: History.Document()].apply(fields) }
+      if resting.contains(name) { edits[name, default: RedisHistory.Document()].apply(fields) }
     case .committed(let commit):
       stored[commit.name] = Known(stored: commit.after, committed: commit.after.content)
       if commit.box == nil { edits[commit.name] = nil }
@@ -65,7 +65,7 @@ struct ForeignEditsSeenValidator: Validator {
     return []
   }
 
-  private mutating func edit(_ name: String, _ found: History.Stored) {
+  private mutating func edit(_ name: String, _ found: RedisHistory.Stored) {
     guard var known = stored[name], known.stored.revision == found.revision else { return stored[name] = nil }
     if known.stored.content != found.content {
       known.witnesses.formUnion(shown.filter { $0.key.name == name && $0.value == found.revision }.keys)
@@ -75,7 +75,7 @@ struct ForeignEditsSeenValidator: Validator {
     stored[name] = known
   }
 
-  private func unseen(by held: History.Rest.Held, in rest: History.Rest) -> [String] {
+  private func unseen(by held: RedisHistory.Rest.Held, in rest: RedisHistory.Rest) -> [String] {
     guard let stored = rest.stored[held.box.name] else { return [] }
     let last = self.stored[held.box.name]
     var violations: [String] = []

@@ -5,7 +5,7 @@ struct IsolatedValidator: Validator {
   private var others: Set<String> = []
   private var isKnown = false
 
-  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+  mutating func observe(_ event: RedisHistory.Event, at position: Int) -> [String] {
     switch event {
     case .permitted(let patterns, let others):
       isKnown = true

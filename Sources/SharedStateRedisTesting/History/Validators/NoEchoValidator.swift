@@ -1,11 +1,11 @@
-/// A value from outside never overwrites a change that the server has not acknowledged, and a service is never notified
-/// of its own change.
+/// A received value never overwrites a change that the server has not acknowledged, and a service is never notified of
+/// its own change.
 struct NoEchoValidator: Validator {
   private struct Content {
-    var document: History.Document
-    let initial: History.Document
+    var document: RedisHistory.Document
+    let initial: RedisHistory.Document
     let opened: Int
-    /// The newest revision that came from outside; `nil`: none did.
+    /// The newest revision of a received value; `nil`: none was received.
     var shown: UInt64?
     var newest = 0
     /// The changes that are acknowledged or given up.
@@ -21,7 +21,7 @@ struct NoEchoValidator: Validator {
 
   /// The names of values whose acknowledgements are all recorded, so that unacknowledged changes are known.
   private var watched: Set<String> = []
-  private var boxes: [History.Box: Content] = [:]
+  private var boxes: [RedisHistory.Box: Content] = [:]
   /// For each value, the services that made its revisions by changes of their own.
   private var authors: [String: [UInt64: Author]] = [:]
   /// The names under which something unreadable was stored. A value that a box shows after that is news, whoever wrote
@@ -29,9 +29,9 @@ struct NoEchoValidator: Validator {
   private var unreadable: Set<String> = []
   /// The documents that were stored without a revision, and the events that stored them. They are news to every
   /// service, and are shown under an earlier revision.
-  private var unrevised: [String: [History.Document: Int]] = [:]
+  private var unrevised: [String: [RedisHistory.Document: Int]] = [:]
 
-  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+  mutating func observe(_ event: RedisHistory.Event, at position: Int) -> [String] {
     switch event {
     case .declared(let name, let rules):
       if rules.isWatched { watched.insert(name) }
@@ -55,7 +55,7 @@ struct NoEchoValidator: Validator {
     return []
   }
 
-  private mutating func observe(_ commit: History.Commit, at position: Int) {
+  private mutating func observe(_ commit: RedisHistory.Commit, at position: Int) {
     note(commit.after, of: commit.name, at: position)
     // A restored revision keeps its author.
     if commit.cause == .restoration { return }
@@ -65,7 +65,7 @@ struct NoEchoValidator: Validator {
     authors[commit.name, default: [:]][commit.after.revision] = author
   }
 
-  private mutating func note(_ stored: History.Stored, of name: String, at position: Int) {
+  private mutating func note(_ stored: RedisHistory.Stored, of name: String, at position: Int) {
     switch stored.content {
     case .unreadable: unreadable.insert(name)
     case .document(let document) where stored.revision == 0: unrevised[name, default: [:]][document] = position
@@ -73,7 +73,9 @@ struct NoEchoValidator: Validator {
     }
   }
 
-  private mutating func show(_ document: History.Document?, _ revision: UInt64?, in box: History.Box) -> [String] {
+  private mutating func show(_ document: RedisHistory.Document?, _ revision: UInt64?, in box: RedisHistory.Box)
+    -> [String]
+  {
     guard var content = boxes[box] else { return [] }
     let violation = echo(document, revision, in: box, content)
     content.document = document ?? content.initial
@@ -83,9 +85,9 @@ struct NoEchoValidator: Validator {
   }
 
   private func echo(
-    _ document: History.Document?,
+    _ document: RedisHistory.Document?,
     _ revision: UInt64?,
-    in box: History.Box,
+    in box: RedisHistory.Box,
     _ content: Content
   ) -> String? {
     if content.newest > content.settled, watched.contains(box.name) {
@@ -103,7 +105,7 @@ struct NoEchoValidator: Validator {
       $1 > author.position && content.document.shows($0, default: content.initial)
     }
     if isNews ?? false { return nil }
-    // The server had lost the revision, and the box has shown another value in its place.
+    // The server had lost the revision, and the box has shown another value instead.
     if let shown = content.shown, shown >= revision { return nil }
     return "\(box) was notified of its own \(revision) (event \(author.position)): \(content.document)"
   }

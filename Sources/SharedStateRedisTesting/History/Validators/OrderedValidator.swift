@@ -8,13 +8,13 @@ struct OrderedValidator: Validator {
     var numbers: [String: Int] = [:]
   }
 
-  private var rules: [String: History.Rules] = [:]
-  private var boxes: [History.Box: Progress] = [:]
+  private var rules: [String: RedisHistory.Rules] = [:]
+  private var boxes: [RedisHistory.Box: Progress] = [:]
   /// The fields of each value whose owners only make them greater.
   private var growing: [String: Set<String>] = [:]
   /// Whether an older value with a newer revision may have replaced a value that a service had seen.
   private var hasLost = false
-  private var defaults: [History.Box: History.Document] = [:]
+  private var defaults: [RedisHistory.Box: RedisHistory.Document] = [:]
   /// The contents that were stored.
   private var contents = StoredContents()
   /// The names of values that may have expired while their revision is left.
@@ -23,7 +23,7 @@ struct OrderedValidator: Validator {
   /// of the revision that it finds. The content that it had seen before was older.
   private var evicted: Set<String> = []
 
-  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+  mutating func observe(_ event: RedisHistory.Event, at position: Int) -> [String] {
     contents.observe(event)
     switch event {
     case .declared(let name, let rules):
@@ -57,20 +57,20 @@ struct OrderedValidator: Validator {
     return []
   }
 
-  private func isWatched(_ box: History.Box) -> Bool { rules[box.name]?.isWatched ?? false }
+  private func isWatched(_ box: RedisHistory.Box) -> Bool { rules[box.name]?.isWatched ?? false }
 
-  private func goesBack(to revision: UInt64?, in box: History.Box) -> String? {
+  private func goesBack(to revision: UInt64?, in box: RedisHistory.Box) -> String? {
     guard let revision, let progress = boxes[box], revision < progress.revision else { return nil }
     guard !(rules[box.name]?.followsLosses ?? false) else { return nil }
     return "\(box) went from \(progress.revision) (event \(progress.position)) back to \(revision)"
   }
 
-  private mutating func advance(_ box: History.Box, to revision: UInt64, at position: Int) {
+  private mutating func advance(_ box: RedisHistory.Box, to revision: UInt64, at position: Int) {
     boxes[box, default: Progress()].revision = revision
     boxes[box]?.position = position
   }
 
-  private func invents(_ document: History.Document?, _ revision: UInt64?, in box: History.Box) -> String? {
+  private func invents(_ document: RedisHistory.Document?, _ revision: UInt64?, in box: RedisHistory.Box) -> String? {
     guard isWatched(box), let initial = defaults[box], let revision else { return nil }
     if document == nil, revision == 0 || hasLost || expiring.contains(box.name) { return nil }
     // After a loss, the service may know the remaining value by a revision that the server has lost.
@@ -84,7 +84,7 @@ struct OrderedValidator: Validator {
     return isKnown ? nil : "\(box) shows \(document.map { "\($0)" } ?? "nothing"), which \(revision) has never been"
   }
 
-  private mutating func shrinks(_ document: History.Document, in box: History.Box) -> [String?] {
+  private mutating func shrinks(_ document: RedisHistory.Document, in box: RedisHistory.Box) -> [String?] {
     guard !hasLost, let fields = growing[box.name] else { return [] }
     return fields.sorted().map { field in
       guard let number = document[field].flatMap({ Int($0) }) else { return nil }

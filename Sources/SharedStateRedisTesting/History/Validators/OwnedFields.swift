@@ -1,17 +1,17 @@
-/// The last values that owners have given to their fields. Only the owner changes a field, so its last value has to be
-/// stored at rest.
+/// The last values that owners have assigned to their fields. Only the owner changes a field, so its last value has to
+/// be stored at rest.
 struct OwnedFields {
   private struct Change {
     let number: Int
     let text: String
   }
 
-  private var owns: [History.Box: [String]] = [:]
-  private var changes: [History.Box: [String: Change]] = [:]
-  private var saved: [History.Box: Int] = [:]
-  private var conceded: [History.Box: Int] = [:]
+  private var owns: [RedisHistory.Box: [String]] = [:]
+  private var changes: [RedisHistory.Box: [String: Change]] = [:]
+  private var saved: [RedisHistory.Box: Int] = [:]
+  private var conceded: [RedisHistory.Box: Int] = [:]
 
-  mutating func observe(_ event: History.Event) {
+  mutating func observe(_ event: RedisHistory.Event) {
     switch event {
     case .opened(let box, _, let fields) where !fields.isEmpty:
       owns[box] = fields
@@ -27,9 +27,9 @@ struct OwnedFields {
     }
   }
 
-  /// Describes a change of a box that is not stored: either one that the program was told is saved, or one of the
-  /// others.
-  func missing(of box: History.Box, in stored: History.Stored, ifSaved isSaved: Bool) -> String? {
+  /// Describes a change of a box that is not stored: either one that was reported to the program as saved, or one of
+  /// the others.
+  func missing(of box: RedisHistory.Box, in stored: RedisHistory.Stored, ifSaved isSaved: Bool) -> String? {
     for (field, change) in changes[box] ?? [:] where change.number > conceded[box] ?? 0 {
       guard isSaved == (change.number <= saved[box] ?? 0), stored.document?[field] != change.text else { continue }
       return "\(box)'s change \(change.number) has set '\(field)' to \(change.text), but \(stored) is stored"

@@ -1,18 +1,18 @@
-/// A change that the program was told is saved has reached the server. At rest every other change has reached it too,
-/// unless it was given up. The next flush reports a change that was given up, unless a later change of the same value
-/// was saved.
+/// A change that was reported to the program as saved has reached the server. At rest every other change has reached it
+/// too, unless it was given up. The next flush reports a change that was given up, unless a later change of the same
+/// value was saved.
 struct PendingSurvivesValidator: Validator {
   private var watched: Set<String> = []
-  private var newest: [History.Box: Int] = [:]
+  private var newest: [RedisHistory.Box: Int] = [:]
   /// The changes that have reached the server, or were given up.
-  private var delivered: [History.Box: Int] = [:]
+  private var delivered: [RedisHistory.Box: Int] = [:]
   /// The last change of each box that was given up.
-  private var givenUp: [History.Box: Int] = [:]
+  private var givenUp: [RedisHistory.Box: Int] = [:]
   /// The boxes with a change that was given up and that no flush has reported.
-  private var untold: Set<History.Box> = []
+  private var unreported: Set<RedisHistory.Box> = []
   private var owned = OwnedFields()
 
-  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+  mutating func observe(_ event: RedisHistory.Event, at position: Int) -> [String] {
     owned.observe(event)
     switch event {
     case .declared(let name, let rules):
@@ -29,14 +29,14 @@ struct PendingSurvivesValidator: Validator {
       deliver(through, of: box)
       if through > givenUp[box] ?? 0 {
         givenUp[box] = through
-        untold.insert(box)
+        unreported.insert(box)
       }
     case .acknowledged(let box, _, _):
-      untold = untold.filter { $0.service != box.service || $0.name != box.name }
-    case .flushed(let service, let tellsGivenUp):
-      let untold = untold.filter { $0.service == service }
-      self.untold.subtract(untold)
-      if !tellsGivenUp, let box = untold.min(by: { $0.name < $1.name }) {
+      unreported = unreported.filter { $0.service != box.service || $0.name != box.name }
+    case .flushed(let service, let reportsGivenUp):
+      let unreported = unreported.filter { $0.service == service }
+      self.unreported.subtract(unreported)
+      if !reportsGivenUp, let box = unreported.min(by: { $0.name < $1.name }) {
         return ["\(service) has reported everything saved, but change \(givenUp[box] ?? 0) of \(box) was given up"]
       }
     case .saved(let box, let through) where watched.contains(box.name):
@@ -51,11 +51,11 @@ struct PendingSurvivesValidator: Validator {
     return []
   }
 
-  private mutating func deliver(_ through: Int, of box: History.Box) {
+  private mutating func deliver(_ through: Int, of box: RedisHistory.Box) {
     delivered[box] = max(delivered[box] ?? 0, through)
   }
 
-  private func missing(of box: History.Box, in rest: History.Rest) -> String? {
+  private func missing(of box: RedisHistory.Box, in rest: RedisHistory.Rest) -> String? {
     guard watched.contains(box.name) else {
       return rest.stored[box.name].flatMap { owned.missing(of: box, in: $0, ifSaved: false) }
     }

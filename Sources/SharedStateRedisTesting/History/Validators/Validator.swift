@@ -2,5 +2,5 @@
 /// broken.
 protocol Validator: Sendable {
   /// Takes in the next event. Returns one text for each way in which the event breaks the guarantee.
-  mutating func observe(_ event: History.Event, at position: Int) -> [String]
+  mutating func observe(_ event: RedisHistory.Event, at position: Int) -> [String]
 }

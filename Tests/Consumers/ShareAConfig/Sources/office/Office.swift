@@ -9,8 +9,12 @@ struct Office {
     while let line = readLine() {
       guard let number = Int(line) else { continue }
       $config.withLock { $0.maximumItems = number }
-      try await $config.save()
-      print("Saved.")
+      do {
+        try await $config.save(within: .seconds(2))
+        print("Saved.")
+      } catch {
+        print("Not saved yet: \(error)")
+      }
     }
   }
 }

@@ -76,8 +76,8 @@ struct FailingRedisTests {
     let server = InProcessRedis()
     let store = RedisStore.inProcess(server)
     @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
-    let box = History.Box(service: "checkout", name: "checkout:config")
-    var history = History()
+    let box = RedisHistory.Box(service: "checkout", name: "checkout:config")
+    var history = RedisHistory()
     history.record(.opened(box, default: try .init(of: config), owns: ["maximumItems"]))
     history.record(.changed(box, number: 1, ["maximumItems": "20"]))
     $config.withLock { $0.maximumItems = 20 }
@@ -85,8 +85,8 @@ struct FailingRedisTests {
     history.record(.saved(box, through: 1))
 
     let metadata = try await store.metadata(for: "checkout:config")
-    let document = History.Document(json: Data((server.get("checkout:config") ?? "").utf8)) ?? [:]
-    let stored = History.Stored(revision: metadata?.revision ?? 0, .document(document))
+    let document = RedisHistory.Document(json: Data((server.get("checkout:config") ?? "").utf8)) ?? [:]
+    let stored = RedisHistory.Stored(revision: metadata?.revision ?? 0, .document(document))
     history.record(.rested(.init(stored: [box.name: stored], boxes: [.init(box, try .init(of: config))])))
     #expect(history.violations() == [])
     await store.shutdown(within: .seconds(5))

@@ -1,11 +1,11 @@
-extension History {
+extension RedisHistory {
   /// The rules of one value that the guarantees depend on.
   public struct Rules: Hashable, Codable, Sendable {
     /// Whether boxes go back together with a server that has lost data: the policy `.adoptServer`.
     public var followsLosses: Bool
     /// Whether the value has a time to live.
     public var expires: Bool
-    /// Whether the history records every ``History/Commit``, every edit with the resulting content, and every
+    /// Whether the history records every ``RedisHistory/Commit``, every edit with the resulting content, and every
     /// acknowledgement.
     public var isWatched: Bool
     /// Whether the value is a number that every atomic update increases by one, and that nothing else changes.

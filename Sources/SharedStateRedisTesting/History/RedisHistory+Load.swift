@@ -1,4 +1,4 @@
-extension History {
+extension RedisHistory {
   /// The amount of data that one service keeps.
   public struct Load: Hashable, Codable, Sendable {
     /// How many values it has boxes for.

@@ -6,9 +6,11 @@ import Synchronization
 /// Reports the events of a link to operators, in the log and by counters.
 ///
 /// Names and errors may appear; values and passwords never do.
-package final class LinkWatch: Sendable {
+package final class LinkTelemetry: Sendable {
   private let logger: Logger
   private let isInProcess: Bool
+  /// The address of the server, for people.
+  let server: String
   /// Identifies the connections where a program has several stores, or a server several services.
   private let connection: Logger.Metadata
   let metrics: StoreMetrics
@@ -38,7 +40,8 @@ package final class LinkWatch: Sendable {
     self.logger = logger
     self.isInProcess = isInProcess
     var connection: Logger.Metadata = ["label": "\(label)"]
-    connection["server"] = isInProcess ? "in-process" : server.map { .string($0.description) }
+    self.server = isInProcess ? "in-process" : server?.description ?? "no server"
+    if isInProcess || server != nil { connection["server"] = "\(self.server)" }
     self.connection = connection
     self.metrics = metrics
   }
@@ -81,36 +84,36 @@ package final class LinkWatch: Sendable {
   func happened(_ incident: Replica.Incident, to name: String) {
     switch incident {
     case .lostHistory(let confirmed, let stored):
-      tell(
-        "Redis has lost history.",
+      log(
+        "Redis lost the newest version of a value.",
         .warning,
         of: "lost_history",
         ["name": "\(name)", "confirmed": "\(confirmed)", "stored": "\(stored)"]
       )
     case .restored(let revision):
-      tell(
-        "This service has restored a value that Redis had lost.",
+      log(
+        "Restored a value that Redis lost.",
         .notice,
         of: "restored",
         ["name": "\(name)", "revision": "\(revision)"]
       )
     case .adopted(let revision):
-      tell(
-        "An edit from outside was given a revision.",
+      log(
+        "Adopted an external edit.",
         .info,
         of: "adopted",
         ["name": "\(name)", "revision": "\(revision)"]
       )
     case .merged(let revision):
-      tell(
-        "This service has merged a value that Redis had lost with the one that was written since.",
+      log(
+        "Merged a value that Redis lost with the one written since.",
         .notice,
         of: "merged",
         ["name": "\(name)", "revision": "\(revision)"]
       )
     case .gaveUp(let error):
       let name = RedisName.printable(name)
-      tell("A local change was given up.", .error, of: "given_up", ["name": "\(name)", "error": "\(error)"])
+      log("A local change was given up.", .error, of: "given_up", ["name": "\(name)", "error": "\(error)"])
     case .undecodable(let error, let lastCommit, let isDefault):
       var metadata: Logger.Metadata = ["name": "\(name)", "error": "\(error)"]
       if let lastCommit {
@@ -119,16 +122,16 @@ package final class LinkWatch: Sendable {
         metadata["committed"] = "\(moment.ISO8601Format())"
         metadata["committedBy"] = "\(lastCommit.writer)"
       }
-      tell(
+      log(
         isDefault
-          ? "The stored value cannot be read. This service goes on with its default, and local changes wait."
+          ? "The stored value cannot be read. The default value stays, and local changes wait."
           : "The stored value cannot be read. The last good value stays, and local changes wait.",
         .error,
         of: "undecodable",
         metadata
       )
     case .incomplete(let shortfall):
-      tell(
+      log(
         "A change is stored, but Redis has refused a later step. Other services may see the change late.",
         .error,
         of: "incomplete_commits",
@@ -136,34 +139,34 @@ package final class LinkWatch: Sendable {
       )
     case .missedMessage:
       count("missed_messages")
-      logger.debug("A message was lost on its way.", metadata: ["name": "\(name)"])
+      logger.debug("A message was lost in transit.", metadata: ["name": "\(name)"])
     }
   }
 
   /// Counts an event, and logs it with the name of the value, unless there are very many.
-  private func tell(_ message: Logger.Message, _ level: Logger.Level, of kind: String, _ metadata: Logger.Metadata) {
+  private func log(_ message: Logger.Message, _ level: Logger.Level, of kind: String, _ metadata: Logger.Metadata) {
     let verdict = budget.withLock { $0.spend(on: kind, now: .now) }
     logger.log(level: verdict == .keepToDebug ? .debug : level, message, metadata: metadata)
-    if verdict == .tellAsTheLast {
+    if verdict == .logAsTheLast {
       let counter = Logger.MetadataValue.string("shared_state_\(kind)")
       logger.log(level: level, "Further events of this kind are logged at level debug.", metadata: ["counter": counter])
     }
     count(kind)
   }
 
-  /// Reports that code of the program has blocked others for a second.
+  /// Reports that user code has blocked others for a second.
   func isBlocked(by code: BlockedCode, of name: String, sharedAt place: String?) {
     let metadata: Logger.Metadata = ["name": "\(RedisName.printable(name))", "sharedAt": "\(place ?? "")"]
     switch code {
     case .observer:
-      tell(
+      log(
         "An observer has blocked for a second; the other observers of this value wait for it.",
         .warning,
         of: "blocked_observers",
         metadata
       )
     case .closure:
-      tell(
+      log(
         "A closure of 'withLock' has run for a second; changes by other services, saves and reads of this value wait for it.",
         .warning,
         of: "blocked_closures",
@@ -174,12 +177,12 @@ package final class LinkWatch: Sendable {
 
   /// Reports an error that the program has not read.
   func errorIsUnread(_ message: String, of name: String) {
-    tell("\(message)", .warning, of: "unread_errors", ["name": "\(RedisName.printable(name))"])
+    log("\(message)", .warning, of: "unread_errors", ["name": "\(RedisName.printable(name))"])
   }
 
   /// Reports that a stored value lacks members that the type requires.
   func completed(_ members: [String], of name: String) {
-    tell(
+    log(
       "The stored value lacks members that this service requires. They have their default values.",
       .info,
       of: "completed",
@@ -189,7 +192,7 @@ package final class LinkWatch: Sendable {
 
   /// Reports that a stored object has none of the members of the value's type.
   func isOfOtherShape(_ name: String, type: String) {
-    tell(
+    log(
       "The stored value has no member that this service's type has. It may be another value with the same name.",
       .warning,
       of: "other_shape",
@@ -200,12 +203,12 @@ package final class LinkWatch: Sendable {
   /// Reports that the program ends with undelivered changes.
   func endedWithUndelivered(_ values: Int) {
     logger.warning(
-      "The program ended with changes that were not delivered. Await 'flush(within:)' before, or call 'flushAtExit'.",
+      "The program ended with undelivered changes. Await 'flush(within:)' before it ends, or call 'flushAtExit'.",
       metadata: connection.merging(["values": "\(values)"]) { $1 }
     )
   }
 
-  /// Reports that the system has not started a thread, which is tried again: at once, and then once a minute.
+  /// Reports that the system has refused a thread, which is tried again. Logs that at most once a minute.
   package func threadRefused(_ name: String, _ refusal: ThreadStarter.Refusal) {
     let isNews = threadsRefused.withLock { last in
       if let last, Instant.now < last + .seconds(60) { return false }
@@ -221,7 +224,7 @@ package final class LinkWatch: Sendable {
   }
 
   func losesAgain(_ name: String) {
-    tell(
+    log(
       "Redis keeps losing a value that was restored. From now on it is restored less and less often.",
       .warning,
       of: "repeated_losses",
@@ -232,8 +235,8 @@ package final class LinkWatch: Sendable {
   func trackingFutile() {
     logger.notice(
       """
-      Redis reports many writes that did not happen, most likely because 'tracking-table-max-keys' is too small. Foreign \
-      edits are found by periodic comparison. With a namespace, the store does not use that table.
+      Redis reports many writes that did not happen, most likely because 'tracking-table-max-keys' is too small. \
+      External edits are found by periodic comparison. With a namespace, the store does not use that table.
       """,
       metadata: connection
     )
@@ -242,8 +245,8 @@ package final class LinkWatch: Sendable {
   func trackingSilent() {
     logger.notice(
       """
-      Redis, or a proxy in front of it, has accepted to report which keys are written, but reports nothing. Foreign edits \
-      are found by periodic comparison.
+      Redis, or a proxy in front of it, has accepted to report which keys are written, but reports nothing. External \
+      edits are found by periodic comparison.
       """,
       metadata: connection
     )
@@ -251,20 +254,20 @@ package final class LinkWatch: Sendable {
 
   func trackingRefused(_ error: RedisSharedStateError) {
     logger.notice(
-      "Redis does not report which keys are written. Foreign edits are found by periodic comparison.",
+      "Redis does not report which keys are written. External edits are found by periodic comparison.",
       metadata: ["error": "\(error)"]
     )
   }
 
   func closesIdleConnections(askedAfter interval: Duration) {
     logger.notice(
-      "The server, or a proxy, closes idle connections, it seems. It is pinged more often until a trial shows otherwise.",
+      "The server, or a proxy, seems to close idle connections. It is pinged more often until a trial shows otherwise.",
       metadata: ["interval": "\(interval)"]
     )
   }
 
   func vitalsRefused() {
-    logger.notice("Redis does not report whether it evicts keys. A value that is gone counts as deleted.")
+    logger.notice("Redis does not report whether it evicts keys. A missing value counts as deleted.")
   }
 
   func ignoredMessage(on channel: String) {
@@ -273,12 +276,19 @@ package final class LinkWatch: Sendable {
   }
 
   func unprovenMessage(on channel: String) {
-    tell(
-      "A message does not prove that Redis made it. It is not shown; the value is read instead.",
+    log(
+      "An announcement that does not prove its origin was discarded; the value is read instead.",
       .warning,
       of: "unproven_messages",
       ["channel": "\(channel)"]
     )
+  }
+
+  /// Logs a decision of the replica of a value.
+  func decided(_ decision: Replica.Action.Summary, about name: String) {
+    var metadata: Logger.Metadata = ["name": "\(name)"]
+    metadata["revision"] = decision.revision.map { "\($0)" }
+    logger.trace("\(decision.text)", metadata: metadata)
   }
 
   private func count(_ name: String) { metrics.count(name) }
@@ -288,9 +298,9 @@ package final class LinkWatch: Sendable {
 /// lines.
 package struct LogBudget: Sendable {
   package enum Verdict: Equatable, Sendable {
-    case tell
+    case log
     /// Log the event, and say that later ones are logged at level debug.
-    case tellAsTheLast
+    case logAsTheLast
     case keepToDebug
   }
 
@@ -308,7 +318,7 @@ package struct LogBudget: Sendable {
     if period.start + Self.period <= now { period = (now, 0) }
     period.count += 1
     periods[kind] = period
-    if period.count == Self.lines { return .tellAsTheLast }
-    return period.count < Self.lines ? .tell : .keepToDebug
+    if period.count == Self.lines { return .logAsTheLast }
+    return period.count < Self.lines ? .log : .keepToDebug
   }
 }

@@ -1,4 +1,4 @@
-extension History {
+extension RedisHistory {
   /// A write by a program that knows revisions, as it took effect at the server.
   public struct Commit: Hashable, Codable, Sendable {
     /// The reason for the commit.
@@ -9,7 +9,7 @@ extension History {
       case updates([Int])
       /// Deletes the stored value, and discards the box's changes up to this number.
       case reset(through: Int)
-      /// Gives a revision to an edit that has none.
+      /// Adopts an edit, which has no revision.
       case adoption
       /// Restores a value that the server has lost.
       case restoration

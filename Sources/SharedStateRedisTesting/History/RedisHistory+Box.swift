@@ -1,4 +1,4 @@
-extension History {
+extension RedisHistory {
   /// One share of a value in one service, which the guarantees call a box.
   public struct Box: Hashable, Codable, Sendable, CustomStringConvertible {
     /// The service, by a unique name. A restarted service needs a new name.

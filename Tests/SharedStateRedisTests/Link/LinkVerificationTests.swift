@@ -3,8 +3,8 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("Checks of a link", .timeLimit(.minutes(5)))
-struct LinkChecksTests {
+@Suite("Verifications of a link", .timeLimit(.minutes(5)))
+struct LinkVerificationTests {
   private let start = Instant.now
 
   @Test("Bounded: an expiring value is checked once after its last change, however many changes there were")
@@ -74,7 +74,7 @@ struct LinkChecksTests {
     // The subscriber's thread sleeps.
     #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
     _ = link.takeEffects()
-    link.told(.evicting, to: [id], epoch: link.session.epoch, now: start)
+    link.received(.evicting, for: [id], epoch: link.session.epoch, now: start)
     #expect(link.announcedVitals == .calm)
     #expect(link.takeEffects().contains { if case .wake(.subscriber) = $0 { true } else { false } })
     let question = try #require(try link.someWork(for: .subscriber, now: start).requests.last)
@@ -105,7 +105,7 @@ struct LinkChecksTests {
     let summaries = RedisReply.summaries([StoredSummary(of: stored)])
     link.arrived([.reply(id: summary.id, summaries)], on: .writer, epoch: epoch, now: start)
     let read = try #require(try link.someWork(for: .writer, now: start).requests.last)
-    if isEvicted { link.told(.evicting, to: [], epoch: epoch, now: start) }
+    if isEvicted { link.received(.evicting, for: [], epoch: epoch, now: start) }
     link.arrived([.reply(id: read.id, .values([stored]))], on: .writer, epoch: epoch, now: start)
     link.showAll()
     // Both counts of evictions, the one before and the one after the value was found missing, are the same.
@@ -217,7 +217,7 @@ struct LinkChecksTests {
       other.connected(purpose, ServerFacts(vitals: .calm), epoch: other.session.epoch, now: start)
     }
     _ = other.takeEffects()
-    for _ in 1...2 { other.told(nil, to: [], epoch: other.session.epoch, now: start) }
+    for _ in 1...2 { other.received(nil, for: [], epoch: other.session.epoch, now: start) }
     #expect(other.takeEffects().count { if case .vitalsRefused = $0 { true } else { false } } == 1)
   }
 

@@ -5,7 +5,7 @@ extension LinkState {
   /// Notes which requests were under way when the connection broke, before they are forgotten.
   ///
   /// - Returns: The values whose requests broke it, if that is known.
-  mutating func noteBreak(_ error: RedisSharedStateError) -> [(id: ReplicaID, kind: Breaks.Kind)] {
+  mutating func noteBreak(_ error: RedisSharedStateError) -> [(id: ReplicaID, kind: ConnectionBreakers.Kind)] {
     // The server has answered that it is not a primary, so no request broke the connection.
     guard error != .notPrimary else { return [] }
     var (commits, reads): ([ReplicaID], [ReplicaID]) = ([], [])
@@ -30,8 +30,8 @@ extension LinkState {
     if breaks.isDone { session.succeeded(epoch: epoch) }
   }
 
-  /// Whether a commit that is ready has to wait: a suspect for the commits under way, and any commit for a suspect that is
-  /// sent alone.
+  /// Whether a commit that is ready has to wait: a suspect for the commits under way, and any commit for a suspect that
+  /// is sent alone.
   func holdsBack(_ id: ReplicaID) -> Bool {
     if online?.suspects.alone != nil { return true }
     return breaks.isSuspect(id, .commit) && online?.commits.underWay ?? 0 > 0

@@ -1,6 +1,6 @@
 extension LinkState {
   /// Requests for one value that were refused, or pointless, in a row.
-  struct Setback: Sendable {
+  struct Retry: Sendable {
     /// The kind of request that is retried.
     enum Kind: Sendable {
       case subscription, read, commit
@@ -16,25 +16,25 @@ extension LinkState {
     }
 
     var kind: Kind
-    /// How many setbacks there were in a row, and how many of the last ones told nothing new.
+    /// How many failed attempts there were in a row, and how many of the last ones brought nothing new.
     var count = 0
     var repetitions = 0
     /// The stored value reported by the last one, and the highest revision reported by any of them in an epoch, because
     /// another server may have other revisions.
     private(set) var stored: StoredValue?
     private var highest: (epoch: UInt64, revision: Revision) = (0, .none)
-    /// How often the waiters were told. From the first time on, the value is requested on its own.
+    /// How often the waiters were informed. From the first time on, the value is requested on its own.
     var refusals = 0
-    /// When the waiters were told last.
-    var toldAt: Instant?
+    /// When the waiters were last informed.
+    var reportedAt: Instant?
     /// Whether the connection breaks at the request. Then no new connection ends its pause.
     var breaksConnection = false
     /// The end of that pause.
     var brokenUntil: Instant?
-    /// When the last setback occurred, or when its pause ends.
+    /// When the last failed attempt occurred, or when its pause ends.
     var lastAt: Instant
 
-    var isTold: Bool { refusals > 0 }
+    var isReported: Bool { refusals > 0 }
 
     struct Key: Hashable, Sendable {
       let id: ReplicaID
@@ -60,9 +60,9 @@ extension LinkState {
       lastAt = now
     }
 
-    /// Counts a setback.
+    /// Counts a failed attempt.
     ///
-    /// - Parameter stored: The stored value that the answer told; `nil` if the request has taken effect.
+    /// - Parameter stored: The stored value that the answer contained; `nil` if the request has taken effect.
     mutating func count(_ stored: StoredValue?, epoch: UInt64, now: Instant) {
       if highest.epoch != epoch { highest = (epoch, .none) }
       count += 1
@@ -71,15 +71,15 @@ extension LinkState {
       highest.revision = max(highest.revision, stored?.revision ?? .none)
     }
 
-    /// Counts a setback whose answer tells nothing about the stored value.
+    /// Counts a failed attempt whose answer says nothing about the stored value.
     mutating func countRepetition(now: Instant) {
       count += 1
       repetitions += 1
       lastAt = now
     }
 
-    /// Whether an answer tells something new. A commit makes a higher revision, and a write without a revision at least
-    /// another document.
+    /// Whether an answer brings something new. A commit makes a higher revision, and a write without a revision at
+    /// least another document.
     private func isNew(_ stored: StoredValue?) -> Bool {
       guard let stored, self.stored != nil || highest.revision > .none else { return true }
       return stored.meta == nil ? stored != self.stored : stored.revision > highest.revision

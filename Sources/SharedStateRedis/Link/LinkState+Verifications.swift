@@ -5,10 +5,10 @@ import SharedState
 ///
 /// An invalidation says that some client has written a key. In most cases a message explains it: both come from the
 /// same server at the same moment. Then one service has to check whether an edit hides behind the invalidation: the one
-/// that made the change. The others only see to it that the next write is reported. If the author is gone, anti-entropy
-/// finds the edit. A write that no message explains is checked immediately. Checks are collected for a moment and sent in
-/// one batch at a time, with a pause after it that grows with the size of the answer. Values written here wait in a queue of their own, so that a service that writes much
-/// soon learns of edits to the others.
+/// that made the change. The others only make sure that the next write is reported. If the author is gone, anti-entropy
+/// finds the edit. A write that no message explains is checked immediately. Checks are collected for a moment and sent
+/// in one batch at a time, with a pause after it that grows with the size of the answer. Values written here wait in a
+/// queue of their own, so that a service that writes much soon learns of edits to other values.
 extension LinkState {
   /// Some client has written keys; `nil` if any key may have been written.
   mutating func invalidated(_ keys: [String]?, now: Instant) {
@@ -45,10 +45,10 @@ extension LinkState {
 
   /// A message about a new version is about to be taken. It explains the write of the same moment.
   mutating func explained(_ id: ReplicaID, by message: ChangeMessage, now: Instant) {
-    // Behind a message, the server reports the write if it reports each one, unless there was none: an adoption does not
-    // write the value, and the deletion of a value that is gone does not either.
+    // Behind a message, the server reports the write if it reports each one, unless there was none: an adoption does
+    // not write the value, and the deletion of a value that is gone does not either.
     let isOfWrite = message.meta.kind == .set ? !message.meta.isForeign : members[id]?.hasDocument ?? false
-    let until = reportsEachWrite && isOfWrite ? now + Checks.explanation : nil
+    let until = reportsEachWrite && isOfWrite ? now + Verifications.explanation : nil
     if members[id]?.online?.reading.explain(until: until) ?? false { watchAgain(id, now: now) }
   }
 
@@ -60,12 +60,12 @@ extension LinkState {
   /// second are tracked together.
   private mutating func watchAgain(_ id: ReplicaID, now: Instant) {
     guard !reportsEachWrite, members[id]?.online?.reading.queueWatch() ?? false else { return }
-    let pause = Checks.watchPause * Double.random(in: 0.75..<1.25, using: &random)
+    let pause = Verifications.watchPause * Double.random(in: 0.75..<1.25, using: &random)
     if online?.checks.watch(id, at: now + pause) ?? false { wake(.writer) }
   }
 
   /// A change of this service has taken effect. If the value is not tracked at the moment, as shortly after a change of
-  /// another service, nothing reports an edit that follows, and nobody but the author looks for one.
+  /// another service, nothing reports an edit that follows, and only the author looks for one.
   mutating func committedUntracked(_ id: ReplicaID, now: Instant) {
     guard online?.tracking.state == .on, members[id]?.online?.reading.isWatchQueued ?? false else { return }
     checkOwn(id, now: now)
@@ -103,18 +103,18 @@ extension LinkState {
       case .hint: compare(item.id, .announced, now: now)
       case .confirmation, .expiry: check(item.id, .document, now: now)
       case .grace(let grace): apply(members[item.id]?.replica.graceEnded(grace), to: item.id)
-      case .retry(let concern): tryAgain(Setback.Key(item.id, concern: concern))
+      case .retry(let concern): tryAgain(Retry.Key(item.id, concern: concern))
       }
     }
   }
 
-  /// Checks whether a value is as expected, by its summary if that tells enough.
+  /// Checks whether a value is as expected, by its summary if that suffices.
   private mutating func compare(_ id: ReplicaID, _ depth: ReadState.Depth = .summary, now: Instant) {
     let small = depth == .announced ? 0 : configuration.smallDocument
     guard let chance = members[id]?.chanceOfDocument(small: small) else { return }
     // Without invalidations, only the document shows an edit of the same length.
-    let isTold = online?.tracking.state == .on && Double.random(in: 0..<1, using: &random) >= chance
-    guard isTold, !isForbidden(id) else { return check(id, .document, now: now) }
+    let isReported = online?.tracking.state == .on && Double.random(in: 0..<1, using: &random) >= chance
+    guard isReported, !isForbidden(id) else { return check(id, .document, now: now) }
     want(id, depth, .comparison, now: now)
   }
 
@@ -132,9 +132,9 @@ extension LinkState {
   private mutating func want(_ id: ReplicaID, _ depth: ReadState.Depth?, _ priority: Reads.Priority, now: Instant) {
     guard members[id]?.online?.reading.want(depth, priority) ?? false else { return }
     if online?.reads.first(priority) == nil {
-      var pause = Checks.pause
+      var pause = Verifications.pause
       if priority == .check {
-        // Of many services that learn of one edit, the first to look gives it a revision, and the others learn of that.
+        // Of many services that learn of one edit, the first to look adopts it, and the others learn of the adoption.
         pause = pause * (online?.tracking.pauseFactor(for: detecting) ?? 1)
         pause = pause * Double.random(in: 0.5..<1.1, using: &random)
       }
@@ -149,7 +149,7 @@ extension LinkState {
     takeOverdue(now: now)
     takeWhole(now: now)
     guard online?.checks.mayBegin(now: now) ?? false else { return }
-    // The two queues take turns if both are due, so that neither waits for ever.
+    // The two queues take turns if both are due, so that neither waits forever.
     let own = online?.checks.wasOwn ?? false ? nil : takeOwnLooks(now: now)
     let other = own == nil ? takeLooks(.check, now: now) : nil
     guard let looks = own ?? other ?? takeOwnLooks(now: now) ?? takeLooks(.comparison, now: now) else { return }
@@ -180,14 +180,16 @@ extension LinkState {
       members[id]?.online?.reading.beginAntiEntropy()
       compare(id, now: now)
       // A missing permission may have been granted by now.
-      members[id]?.replica.online?.mending.permit()
+      members[id]?.replica.online?.repairs.permit()
     }
-    // Services that were started together must not stay in step for ever.
-    let jitter = configuration.antiEntropy * Double.random(in: Checks.antiEntropyJitter, using: &random)
-    online?.checks.planAntiEntropy(at: max(next, now + configuration.antiEntropy / Checks.antiEntropySlices) + jitter)
+    // Services that were started together must not stay in step forever.
+    let jitter = configuration.antiEntropy * Double.random(in: Verifications.antiEntropyJitter, using: &random)
+    online?.checks.planAntiEntropy(
+      at: max(next, now + configuration.antiEntropy / Verifications.antiEntropySlices) + jitter
+    )
   }
 
-  /// Asks the server to report which keys are written, if any replica detects foreign edits.
+  /// Asks the server to report which keys are written, if any replica detects external edits.
   mutating func askForTracking() {
     guard online?.tracking.state == .off, detecting > 0, let facts = connections.facts(of: .subscriber) else { return }
     // Without its client ID, invalidations cannot be redirected to the subscriber.
@@ -220,12 +222,12 @@ extension LinkState.Member {
 
   fileprivate var hasDocument: Bool { replica.confirmed.content.document != nil }
 
-  /// The probability with which the document is read whatever its summary tells.
+  /// The probability with which the document is read whatever its summary says.
   ///
   /// - Parameter small: The size, in bytes, up to which a document is read after any summary.
   fileprivate func chanceOfDocument(small: Int) -> Double {
     guard replica.policy.detectsForeignEdits else { return 1 }
     guard replica.size > small else { return 0 }
-    return Checks.documentReaders / Double(max(1, listeners))
+    return Verifications.documentReaders / Double(max(1, listeners))
   }
 }

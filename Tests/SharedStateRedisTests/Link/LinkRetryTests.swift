@@ -7,7 +7,7 @@ import Testing
 
 /// Servers that refuse, or answer anything else that makes a service ask again. Each test has its own clock.
 @Suite("A link whose server does not do as it is asked", .timeLimit(.minutes(5)))
-struct LinkSetbackTests {
+struct LinkRetryTests {
   /// A link that has read a value from a server that stored nothing, and gets these answers from now on.
   private func exchange(_ answer: @escaping AnsweredLink.Answer) throws -> (AnsweredLink, LinkState.ReplicaID) {
     var link = LinkState.make()
@@ -212,7 +212,7 @@ struct LinkSetbackTests {
   /// A server that evicts a value a moment after each time that it was restored.
   private final class Forgetful {
     private let isMetaKept: Bool
-    private var stored = LinkSetbackTests.value(5)
+    private var stored = LinkRetryTests.value(5)
     private var evictions: UInt64 = 0
     private(set) var restores = 0
 

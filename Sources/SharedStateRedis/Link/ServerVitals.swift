@@ -1,7 +1,7 @@
 import SharedState
 
 /// The vitals of the server and the reading of its clock, as far as they are known on the present connection.
-struct KnownVitals: Sendable {
+struct ServerVitals: Sendable {
   typealias ReplicaID = LinkState.ReplicaID
 
   /// How long reported vitals count as new.
@@ -62,7 +62,7 @@ struct KnownVitals: Sendable {
   }
 
   /// The server has reported its vitals, in the same era.
-  mutating func tell(_ vitals: Vitals) { latest = vitals }
+  mutating func note(_ vitals: Vitals) { latest = vitals }
 
   /// The server does not reveal its vitals.
   mutating func refuse() { (askAt, latest.evictions) = (nil, nil) }

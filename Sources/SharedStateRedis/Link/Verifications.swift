@@ -1,14 +1,14 @@
 /// The pace at which a link compares its values with the stored ones.
-struct Checks: Sendable {
+struct Verifications: Sendable {
   typealias ReplicaID = LinkState.ReplicaID
 
   /// How long invalidations are collected.
   static let pause = Duration.milliseconds(40)
-  /// The bandwidth of checks, at most.
+  /// The maximum bandwidth of checks.
   private static let bytesPerSecond = 16 << 20
-  /// How many values written here are checked each second, at most.
+  /// The maximum number of values written here that are checked each second.
   private static let ownPerSecond = 5_000
-  /// The random delay of anti-entropy, as a part of the configured interval.
+  /// The random delay of anti-entropy, as a fraction of the configured interval.
   static let antiEntropyJitter = 0.0625..<0.125
   /// How many times in an anti-entropy interval the values that are due are searched for, at most.
   static let antiEntropySlices = 64.0
@@ -16,9 +16,9 @@ struct Checks: Sendable {
   private static let pauseBehindWhole = Duration.seconds(2)
   /// How long a message explains the invalidation that follows it. A busy thread may notice that late.
   static let explanation = Duration.seconds(2)
-  /// How long after a hint a value is read, at the latest, and how long after its last read, at the earliest.
+  /// The longest time from a hint to the read of the value, and the shortest time between two reads of it.
   static let hint = Duration.milliseconds(950)
-  /// How long values are collected that are to be tracked again, on average.
+  /// How long values to be tracked again are collected, on average.
   static let watchPause = Duration.seconds(1)
   /// How many of the services that listen to a value compare its document, on average.
   static let documentReaders = 4.0
@@ -95,7 +95,7 @@ struct Checks: Sendable {
   /// Any key may have been written.
   mutating func requestWhole() { isWholeDue = true }
 
-  /// Takes the comparison of all values; `false` if it is not due yet. A neighbour may empty a database again and again,
+  /// Takes the comparison of all values; `false` if it is not due yet. Another client may empty a database repeatedly,
   /// so there is a pause after each.
   mutating func takeWhole(now: Instant) -> Bool {
     guard isWholeDue, wholeAt.map({ $0 <= now }) ?? true else { return false }

@@ -1,4 +1,4 @@
-extension History {
+extension RedisHistory {
   /// The content and the revision that Redis stores under one name.
   public struct Stored: Hashable, Codable, Sendable, CustomStringConvertible {
     /// The content of a key.

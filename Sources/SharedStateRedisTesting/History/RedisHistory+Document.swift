@@ -1,6 +1,6 @@
 public import Foundation
 
-extension History {
+extension RedisHistory {
   /// A JSON document: the text of each member of an object. Any other value is one member with an empty name.
   ///
   /// The guarantees are about fields, so the formatting of a document makes no difference. A field that is `null`

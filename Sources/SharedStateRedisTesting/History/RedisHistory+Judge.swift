@@ -1,4 +1,4 @@
-extension History {
+extension RedisHistory {
   /// Checks a history while it happens. It keeps no events, only what the guarantees depend on.
   public struct Judge: Sendable {
     /// The violations so far.
@@ -24,7 +24,7 @@ extension History {
   }
 }
 
-extension Guarantee {
+extension RedisHistory.Guarantee {
   fileprivate func makeValidator() -> any Validator {
     switch self {
     case .ordered: OrderedValidator()

@@ -1,11 +1,13 @@
+package import Foundation
+
 /// The properties that most boxes never need, kept apart so that the boxes are small.
 ///
 /// Only touched with the side lock of the box held, or before any other thread can see the box.
-final class BoxRarities {
+final class BoxSideTable {
   /// The tasks that wait for the next change.
   var waiters: [ObjectIdentifier: ChangeWaiter] = [:]
 
-  /// Counts how often the persistence has asked to be told of the next mutation.
+  /// Counts how often the persistence has asked to be notified of the next mutation.
   var mutationWatches: UInt64 = 0
 
   /// The visits to be made by the thread that ends the running closure.
@@ -14,12 +16,12 @@ final class BoxRarities {
   /// The values of `isLoading`, `loadError` and `saveError`.
   var status = BoxStatus()
 
-  /// The code of the program of which a warning was given that it blocks others.
+  /// The kinds of user code of which a warning was written that they block others.
   var reportedBlocks: Set<BlockedCode> = []
 
   /// Since when a visit waits for the end of the running closure.
   var waitsSince: ContinuousClock.Instant?
-  /// Whether a look at this is scheduled.
+  /// Whether a check of this is scheduled.
   var isClosureWatched = false
 
   /// Whether an error that is not read is to be reported.
@@ -34,7 +36,7 @@ final class BoxRarities {
     case unneeded
   }
 
-  /// Whether the main thread is about to tell the observers that belong to it.
+  /// Whether the main thread is about to notify the observers that belong to it.
   var isMainThreadDeliveryDue = false
 
   /// The trackers of changes to the box, wherever these are made.
@@ -53,12 +55,25 @@ package struct BoxStatus: Sendable {
   var loadsUnderWay = 0
   /// Whether the key says that it is loading.
   private var isKeyLoading = false
-  private var loadFailure: (any Error)?
+  private var loadFailure: (any Error)? {
+    didSet { loadFailedAt = Self.start(of: loadFailure, after: oldValue, loadFailedAt) }
+  }
+  /// When ``loadError`` was set last while there was none.
+  package private(set) var loadFailedAt: Date?
   /// Why the key does not watch the value. It stays while values are loaded and saved.
   var watchError: (any Error)?
-  package var saveError: (any Error)?
+  package var saveError: (any Error)? {
+    didSet { saveFailedAt = Self.start(of: saveError, after: oldValue, saveFailedAt) }
+  }
+  /// When ``saveError`` was set last while there was none.
+  package private(set) var saveFailedAt: Date?
 
   package init() {}
+
+  /// The time at which an error was set while there was none.
+  private static func start(of error: (any Error)?, after before: (any Error)?, _ start: Date?) -> Date? {
+    error == nil ? nil : before == nil ? Date() : start
+  }
 
   /// Whether a load is under way, or the key says that it is loading; only the latter can be set.
   package var isLoading: Bool {
@@ -72,9 +87,9 @@ package struct BoxStatus: Sendable {
     set { loadFailure = newValue }
   }
 
-  /// The error that its store does not report itself.
+  /// The error that the store does not report itself.
   var error: (any Error)? {
-    [loadError, saveError].compactMap(\.self).first { !(($0 as? any StoreError)?.isToldByStore ?? false) }
+    [loadError, saveError].compactMap(\.self).first { !(($0 as? any StoreError)?.isReportedByStore ?? false) }
   }
 
   /// Whether the value is neither loading nor has an error.

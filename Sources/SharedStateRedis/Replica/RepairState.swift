@@ -1,15 +1,15 @@
 /// How a replica repairs what is stored: the repair to make, and the facts that it waits for.
-struct Mending: Sendable {
+struct RepairState: Sendable {
   /// A write that repairs the server's state without a local change.
   struct Repair: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
-      /// The value was written or deleted without a revision: give it one.
+      /// The value was written or deleted without a revision: adopt it.
       case adopt
       /// The server has lost the held version: restore it.
       case restore
       /// The server has lost the held version, and another client has written since: merge both.
       case merge
-      /// Only the meta of the stored version is left anywhere: write the held version above it.
+      /// Only the meta of the stored version is left anywhere: write the held version back with a higher revision.
       case giveBack
     }
 
@@ -20,7 +20,7 @@ struct Mending: Sendable {
     fileprivate(set) var merged: Fork.Merged?
   }
 
-  /// A value that was found missing, until the server has told whether it has evicted keys.
+  /// A value that was found missing, until the server has reported whether it has evicted keys.
   struct Absence: Hashable, Sendable {
     let stored: StoredValue
     let isFirst: Bool
@@ -28,7 +28,7 @@ struct Mending: Sendable {
     let evidence: UInt64
   }
 
-  /// A stored value that is looked at again after a grace period, because another service may know better.
+  /// A stored value that is looked at again after a grace period, because another service may repair it.
   struct Wait: Hashable, Sendable {
     let grace: Grace
     let stored: StoredValue
@@ -78,7 +78,7 @@ struct Mending: Sendable {
     repair?.merged = result
   }
 
-  /// Waits for the server to tell whether it has evicted keys.
+  /// Waits for the server to report whether it has evicted keys.
   mutating func wait(for absence: Absence) {
     self.absence = absence
   }
@@ -87,7 +87,7 @@ struct Mending: Sendable {
   @discardableResult
   mutating func takeAbsence() -> Absence? { absence.take() }
 
-  /// Waits for other services. A wait for the same value that has begun before goes on.
+  /// Waits for other services. An earlier wait for the same value continues.
   ///
   /// - Returns: Whether the wait begins now.
   mutating func wait(_ grace: Grace, for stored: StoredValue) -> Bool {
@@ -98,7 +98,7 @@ struct Mending: Sendable {
 
   /// The grace period is over.
   ///
-  /// - Returns: Whether this wait was still going on.
+  /// - Returns: Whether this wait was still under way.
   mutating func end(_ grace: Grace) -> Bool {
     guard wait?.grace == grace else { return false }
     wait?.isOver = true
@@ -124,7 +124,7 @@ struct Mending: Sendable {
     return absence != nil || wait != nil
   }
 
-  /// This service has given a revision to a stored value, whose content the read reveals.
+  /// This service has adopted a stored value, whose content the read reveals.
   mutating func adopted(_ revision: Revision, read: UInt64) {
     adopted = (revision, read)
   }

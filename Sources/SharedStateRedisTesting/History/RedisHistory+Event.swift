@@ -1,4 +1,4 @@
-extension History {
+extension RedisHistory {
   // Indirect, because every validator looks at every event: copying an event then only copies a reference.
 
   /// Something that a service, the server or another program has done, or that a service has seen.
@@ -29,18 +29,18 @@ extension History {
     case conceded(Box, through: Int)
     /// These changes cannot be encoded, and stay in the box.
     case notEncodable(Box, through: Int)
-    /// The program was told that these changes are saved.
+    /// The program was informed that these changes are saved.
     case saved(Box, through: Int)
-    /// The program was told either that every change of a service so far is saved, apart from those still being sent,
-    /// or that a change was given up.
-    case flushed(service: String, tellsGivenUp: Bool)
+    /// The program was informed either that every change of a service so far is saved, apart from those still being
+    /// sent, or that a change was given up.
+    case flushed(service: String, reportsGivenUp: Bool)
 
     // MARK: Atomic updates
 
     /// An atomic update has begun. Its number is unique within the service. `changes` is `false` if the update changes
     /// nothing.
     case updateBegan(Box, number: Int, changes: Bool)
-    /// The program was told the outcome of an atomic update.
+    /// The program was informed of the outcome of an atomic update.
     case updateEnded(Box, number: Int, Outcome)
 
     // MARK: The server
@@ -63,7 +63,7 @@ extension History {
     /// The server refuses commits for a while. A service that repeats a commit does not learn the outcome of the first
     /// attempt either.
     case refused
-    /// Another server has taken the place of the previous one, with or without its data, for one service or for all.
+    /// Another server has taken over from the previous one, with or without its data, for one service or for all.
     case replaced
     /// The server has lost data that some service may not have seen.
     case lost
@@ -81,7 +81,7 @@ extension History {
     case rested(Rest)
   }
 
-  /// The outcome of an atomic update, as the program was told.
+  /// The outcome of an atomic update, as it was reported to the program.
   public enum Outcome: Hashable, Codable, Sendable {
     /// The update has taken effect. The document is the resulting value, if known.
     case succeeded(Document?)

@@ -14,7 +14,7 @@
 /// true order. Record an action of a service before its effects on the server or on other services.
 ///
 /// An ``Event`` is `Codable`, so that services in other processes can send theirs as lines of JSON.
-public struct History: Codable, Sendable {
+public struct RedisHistory: Codable, Sendable {
   /// All events so far. A ``Violation`` names an event by its index here.
   public private(set) var events: [Event]
 

@@ -1,5 +1,5 @@
 /// The questions that a replica has asked its server, and the loads that wait for an answer.
-struct Questions: Sendable {
+struct OutstandingReads: Sendable {
   /// A read without an answer.
   struct Read: Hashable, Sendable {
     let number: UInt64
@@ -46,7 +46,7 @@ struct Questions: Sendable {
     loads[waiter] = nextRead
   }
 
-  /// Lets all explicit loads wait for the next read: an answer has told nothing certain.
+  /// Lets all explicit loads wait for the next read: an answer was not conclusive.
   mutating func loadAgain() {
     for waiter in loads.keys { loads[waiter] = nextRead }
   }

@@ -1,4 +1,4 @@
-extension History {
+extension RedisHistory {
   /// The contents of the server and of all boxes at rest: once writes have stopped, every service is connected, and no
   /// request, reply or message is on its way.
   public struct Rest: Hashable, Codable, Sendable {

@@ -1,11 +1,11 @@
-/// The requests at which connections break, which none of the others has to suffer from.
+/// The requests at which connections break, kept from harming all others.
 ///
-/// A server or a proxy may end the connection whenever it receives, or sends, one certain value. A service that sends
-/// all requests again at once would never get past that value. So a commit that was under way at two breaks in a row is
-/// sent alone, after all others, and a document that was read at one is read while nothing else is under way. If the
-/// connection breaks at it time and again, it is the cause: that is reported, and it is sent again after growing pauses.
-/// If it is answered, it was most likely under way by chance.
-struct Breaks: Sendable {
+/// A server or a proxy may end the connection whenever it receives, or sends, one certain value. A service that sent
+/// all requests again immediately would never get past that value. So a commit that was under way at two breaks in a
+/// row is sent alone, after all others, and a document that was read at one is read while nothing else is under way. If
+/// the connection breaks at it repeatedly, it is the cause: that is reported, and it is sent again after growing
+/// pauses. If it is answered, it was most likely under way by chance.
+struct ConnectionBreakers: Sendable {
   typealias ReplicaID = LinkState.ReplicaID
 
   enum Kind: Hashable, CaseIterable, Sendable {
@@ -28,7 +28,7 @@ struct Breaks: Sendable {
   /// The number of breaks in a row after which a request is sent alone.
   private static let suspectAfter: [Kind: Int] = [.commit: 2, .read: 1]
   /// The number of breaks in a row after which a request that was alone is the cause. An operator who restarts a server
-  /// twice is none.
+  /// twice does not make it one.
   static let culpritAfter = 4
 
   /// At how many breaks in a row each request was under way.

@@ -3,27 +3,27 @@ import SharedState
 /// Answers to requests for one value that make the link try again: how often, and after which pauses.
 ///
 /// The first few retries are immediate: services that change one value at the same time conflict, and each conflict
-/// tells something new. The more setbacks occur in a row, the longer the pauses get. Setbacks that tell nothing new use
-/// up the patience sooner. In the end the waiters are told how the server behaves. A missing permission is reported at
-/// once, and the request is retried rarely, or when the program asks for it.
+/// brings a new stored value. The more failed attempts occur in a row, the longer the pauses get. Failed attempts that bring nothing
+/// new use up the patience sooner. In the end the waiters are informed how the server behaves. A missing permission is
+/// reported immediately, and the request is retried rarely, or when the program asks for it.
 extension LinkState {
   struct Patience {
-    /// How many setbacks in a row are retried at once: those that tell something new, and those that do not.
+    /// How many failed attempts in a row are retried immediately: those that bring something new, and those that do not.
     static let newAnswers = 32
     static let repetitions = 2
-    /// After how many setbacks the waiters are told.
-    static let toldAfter = (newAnswers: 128, repetitions: 8)
-    /// The first pause, and the longest one before the waiters are told.
+    /// After how many failed attempts the waiters are informed.
+    static let reportedAfter = (newAnswers: 128, repetitions: 8)
+    /// The first pause, and the longest one before the waiters are informed.
     static let pause = Duration.milliseconds(1)
     static let longestPause = Duration.milliseconds(100)
-    /// The longest pause after the waiters were told. With many refused values it is `pauseForEachValue` for each of
-    /// them, if that is longer.
+    /// The longest pause after the waiters were informed. With many refused values it is `pauseForEachValue` for each
+    /// of them, if that is longer.
     static let longestPauseAfterRefusal = Duration.seconds(60)
     /// After how many refusals a request of the program no longer leads to an immediate retry, but to one
-    /// `longestPause` after the waiters were told.
+    /// `longestPause` after the waiters were informed.
     static let hurries = 8
     static let pauseForEachValue = Duration.milliseconds(10)
-    /// After how long without a setback the next one counts as the first.
+    /// After how long without a failed attempt the next one counts as the first.
     static let memory = Duration.seconds(1)
     /// How often one value is repaired without a pause, the first and the longest pause before further repairs, and
     /// after how long without a repair the next one counts as the first.
@@ -42,16 +42,16 @@ extension LinkState {
   struct Repairs: Sendable {
     var count = 0
     var lastAt: Instant?
-    /// The revision that the last adoption found. If the next one finds it again, the server does not keep what it is
-    /// given.
+    /// The revision that the last adoption found. If the next one finds it again, the server does not keep what is
+    /// written.
     var adoptedOver: Revision?
   }
 
-  /// The server refuses a request for a value until a person changes something, or the connection breaks at it. Only that
-  /// value has the error.
+  /// The server refuses a request for a value until a person changes something, or the connection breaks at it. Only
+  /// that value has the error.
   mutating func refused(
     _ id: ReplicaID,
-    _ kind: Setback.Kind,
+    _ kind: Retry.Kind,
     _ error: RedisSharedStateError,
     breaksConnection: Bool = false,
     now: Instant
@@ -63,84 +63,84 @@ extension LinkState {
   }
 
   /// Whether a value is not requested for now, because the connection breaks at it.
-  func isBreaking(_ id: ReplicaID, _ kind: Setback.Kind) -> Bool {
-    setbacks[Setback.Key(id, kind)]?.brokenUntil != nil
+  func isBreaking(_ id: ReplicaID, _ kind: Retry.Kind) -> Bool {
+    retries[Retry.Key(id, kind)]?.brokenUntil != nil
   }
 
-  /// Pauses after a refusal that was reported to the waiters, or for which they go on waiting, because it passes.
+  /// Pauses after a refusal that was reported to the waiters, or during which they continue to wait, because it passes.
   ///
   /// - Parameter breaksConnection: Whether the connection breaks at the request; `nil`: as before.
   mutating func pauseAfterRefusal(
     of id: ReplicaID,
-    _ kind: Setback.Kind,
+    _ kind: Retry.Kind,
     breaksConnection: Bool? = nil,
     now: Instant
   ) {
-    let key = Setback.Key(id, kind)
+    let key = Retry.Key(id, kind)
     // A value whose channel is refused is read once the channel is confirmed.
-    if kind == .read, setbacks[key]?.kind == .subscription { return }
-    var setback = setbacks[key] ?? Setback(kind, now: now)
-    if setback.kind != kind { setback = Setback(kind, now: now) }
+    if kind == .read, retries[key]?.kind == .subscription { return }
+    var retry = retries[key] ?? Retry(kind, now: now)
+    if retry.kind != kind { retry = Retry(kind, now: now) }
     let isPassing = kind == .commit && members[id]?.replica.online?.refusal != nil
     let first = isPassing ? configuration.backoff.base : Self.pauseAfterRefusal
-    let longest = max(Patience.longestPauseAfterRefusal, Patience.pauseForEachValue * setbacks.count)
-    let jitter = setback.isTold ? Double.random(in: 0.5..<1, using: &random) : 1
-    let pause = Patience.pause(from: first, after: setback.refusals, to: longest)
-    setback.refusals += 1
-    setback.toldAt = now
-    if let breaksConnection { setback.breaksConnection = breaksConnection }
-    wait(pause * jitter, with: setback, for: key, now: now)
+    let longest = max(Patience.longestPauseAfterRefusal, Patience.pauseForEachValue * retries.count)
+    let jitter = retry.isReported ? Double.random(in: 0.5..<1, using: &random) : 1
+    let pause = Patience.pause(from: first, after: retry.refusals, to: longest)
+    retry.refusals += 1
+    retry.reportedAt = now
+    if let breaksConnection { retry.breaksConnection = breaksConnection }
+    wait(pause * jitter, with: retry, for: key, now: now)
   }
 
   /// Counts a conflict: the stored value has made a request pointless.
   ///
   /// - Parameter stored: The stored value; `nil` if the request has taken effect, but something else has to be done.
-  /// - Returns: An error to report to the waiters once the answer was processed; `nil` to tell them nothing.
+  /// - Returns: An error to report to the waiters once the answer was processed; `nil` to report nothing.
   mutating func conflicted(
     _ id: ReplicaID,
     with stored: StoredValue?,
-    _ kind: Setback.Kind = .commit,
+    _ kind: Retry.Kind = .commit,
     now: Instant
   ) -> RedisSharedStateError? {
     guard members[id] != nil else { return nil }
-    let key = Setback.Key(id, kind)
-    var setback = remembered(key, kind, now: now)
-    setback.kind = kind
-    setback.count(stored, epoch: session.epoch, now: now)
-    let isRepeated = setback.repetitions >= Patience.toldAfter.repetitions
-    if isRepeated || stored != nil && setback.count >= Patience.toldAfter.newAnswers {
-      setbacks[key] = setback
+    let key = Retry.Key(id, kind)
+    var retry = remembered(key, kind, now: now)
+    retry.kind = kind
+    retry.count(stored, epoch: session.epoch, now: now)
+    let isRepeated = retry.repetitions >= Patience.reportedAfter.repetitions
+    if isRepeated || stored != nil && retry.count >= Patience.reportedAfter.newAnswers {
+      retries[key] = retry
       pauseAfterRefusal(of: id, kind, now: now)
       return isRepeated
-        ? .protocolViolation(reason: "it rejects the request again and again with the same answer")
+        ? .protocolViolation(reason: "it rejects the request repeatedly with the same reply")
         : .timedOut(operation: "a change that conflicted with other changes every time")
     }
-    pause(setback, key, now: now)
+    pause(retry, key, now: now)
     return nil
   }
 
-  /// The present setback of this kind, or a new one if the last was too long ago to count.
-  private func remembered(_ key: Setback.Key, _ kind: Setback.Kind, now: Instant) -> Setback {
-    guard let setback = setbacks[key], setback.lastAt + Patience.memory >= now else { return Setback(kind, now: now) }
-    return setback
+  /// The present failed attempt of this kind, or a new one if the last was too long ago to count.
+  private func remembered(_ key: Retry.Key, _ kind: Retry.Kind, now: Instant) -> Retry {
+    guard let retry = retries[key], retry.lastAt + Patience.memory >= now else { return Retry(kind, now: now) }
+    return retry
   }
 
-  /// Retries at once the first few times, and then after growing pauses.
-  private mutating func pause(_ setback: Setback, _ key: Setback.Key, now: Instant) {
-    let excess = max(setback.repetitions - Patience.repetitions, setback.count - Patience.newAnswers)
-    guard excess >= 0 else { return setbacks[key] = setback }
+  /// Retries immediately the first few times, and then after growing pauses.
+  private mutating func pause(_ retry: Retry, _ key: Retry.Key, now: Instant) {
+    let excess = max(retry.repetitions - Patience.repetitions, retry.count - Patience.newAnswers)
+    guard excess >= 0 else { return retries[key] = retry }
     let pause = Patience.pause(from: Patience.pause, after: excess, to: Patience.longestPause)
-    wait(pause * Double.random(in: 0.5..<1, using: &random), with: setback, for: key, now: now)
+    wait(pause * Double.random(in: 0.5..<1, using: &random), with: retry, for: key, now: now)
   }
 
-  /// A request was refused and is not retried by itself. The waiters that are told may repeat it at once, and many may
-  /// do so, so repeated requests are slowed down as well.
+  /// A request was refused and is not retried by itself. Many informed waiters may repeat it immediately, so repeated
+  /// requests are slowed down as well.
   mutating func turnedDown(_ id: ReplicaID, now: Instant) {
-    let key = Setback.Key(id, .commit)
+    let key = Retry.Key(id, .commit)
     guard members[id] != nil, !isPausing(key) else { return }
-    var setback = remembered(key, .commit, now: now)
-    setback.countRepetition(now: now)
-    pause(setback, key, now: now)
+    var retry = remembered(key, .commit, now: now)
+    retry.countRepetition(now: now)
+    pause(retry, key, now: now)
   }
 
   /// A value was repaired. The server may lose it again while its memory is too small, or while a client removes the
@@ -156,77 +156,77 @@ extension LinkState {
       to: Patience.longestPauseBeforeRepair
     )
     let retryAt = now + pause * Double.random(in: 0.5..<1, using: &random)
-    online?.agenda.plan(Setback.Key(id, concern: .repair).item, at: retryAt)
+    online?.agenda.plan(Retry.Key(id, concern: .repair).item, at: retryAt)
     wake(.writer)
   }
 
   /// A request was answered as expected.
-  mutating func succeeded(_ id: ReplicaID, _ kind: Setback.Kind) {
-    let key = Setback.Key(id, kind)
-    guard let setback = setbacks[key], setback.kind == kind else { return }
+  mutating func succeeded(_ id: ReplicaID, _ kind: Retry.Kind) {
+    let key = Retry.Key(id, kind)
+    guard let retry = retries[key], retry.kind == kind else { return }
     let wasPausing = isPausing(key)
     forget(key)
     // Requests that were put off need not wait any more.
-    if wasPausing { resume(setback, of: id) }
+    if wasPausing { resume(retry, of: id) }
   }
 
-  /// The setback is over.
-  mutating func forget(_ key: Setback.Key) {
-    guard setbacks.removeValue(forKey: key) != nil else { return }
+  /// The failed attempt is over.
+  mutating func forget(_ key: Retry.Key) {
+    guard retries.removeValue(forKey: key) != nil else { return }
     online?.agenda.cancel(key.item)
   }
 
   /// The connection does not break at the request, or there is no such request any more.
-  mutating func acquit(_ id: ReplicaID, _ kind: Setback.Kind) {
-    let key = Setback.Key(id, kind)
-    if !setbacks.isEmpty, setbacks[key]?.breaksConnection ?? false { forget(key) }
+  mutating func acquit(_ id: ReplicaID, _ kind: Retry.Kind) {
+    let key = Retry.Key(id, kind)
+    if !retries.isEmpty, retries[key]?.breaksConnection ?? false { forget(key) }
   }
 
   /// The program asks for a value that is retried rarely: retries it sooner, but with a limit in case the program asks
   /// in a loop.
   mutating func hurry(_ id: ReplicaID) {
-    for concern in Setback.Concern.allCases {
-      let key = Setback.Key(id, concern: concern)
-      guard let retryAt = online?.agenda.moment(of: key.item) ?? setbacks[key]?.brokenUntil else { continue }
-      guard let setback = setbacks[key] else {
+    for concern in Retry.Concern.allCases {
+      let key = Retry.Key(id, concern: concern)
+      guard let retryAt = online?.agenda.moment(of: key.item) ?? retries[key]?.brokenUntil else { continue }
+      guard let retry = retries[key] else {
         // A repair has a pause only.
         tryAgain(key)
         continue
       }
-      guard let toldAt = setback.toldAt else { continue }
-      guard setback.refusals > Patience.hurries || setback.breaksConnection else {
+      guard let reportedAt = retry.reportedAt else { continue }
+      guard retry.refusals > Patience.hurries || retry.breaksConnection else {
         tryAgain(key)
         continue
       }
-      let earliest = toldAt + (setback.breaksConnection ? configuration.backoff.cap : Patience.longestPause)
+      let earliest = reportedAt + (retry.breaksConnection ? configuration.backoff.cap : Patience.longestPause)
       if earliest < retryAt { pause(key, until: earliest) }
     }
   }
 
   private mutating func wait(
     _ pause: Duration,
-    with setback: Setback,
-    for key: Setback.Key,
+    with retry: Retry,
+    for key: Retry.Key,
     now: Instant
   ) {
-    setbacks[key] = setback
-    setbacks[key]?.lastAt = now + pause
+    retries[key] = retry
+    retries[key]?.lastAt = now + pause
     self.pause(key, until: now + pause)
   }
 
-  private mutating func pause(_ key: Setback.Key, until retryAt: Instant) {
-    if setbacks[key]?.breaksConnection ?? false { setbacks[key]?.brokenUntil = retryAt }
+  private mutating func pause(_ key: Retry.Key, until retryAt: Instant) {
+    if retries[key]?.breaksConnection ?? false { retries[key]?.brokenUntil = retryAt }
     online?.agenda.plan(key.item, at: retryAt)
     // The writer's role watches the deadlines.
     wake(.writer)
   }
 
   /// Ends a pause.
-  mutating func tryAgain(_ key: Setback.Key) {
+  mutating func tryAgain(_ key: Retry.Key) {
     online?.agenda.cancel(key.item)
-    setbacks[key]?.brokenUntil = nil
-    if let setback = setbacks[key] {
-      resume(setback, of: key.id)
+    retries[key]?.brokenUntil = nil
+    if let retry = retries[key] {
+      resume(retry, of: key.id)
     } else if key.concern == .repair {
       apply(members[key.id]?.replica.advance(), to: key.id)
     }
@@ -234,21 +234,21 @@ extension LinkState {
 
   /// A connection is open. It ends no pause before a request that breaks connections.
   mutating func resumePauses(of id: ReplicaID) {
-    guard !setbacks.isEmpty else { return }
-    for concern in Setback.Concern.allCases {
-      let key = Setback.Key(id, concern: concern)
-      if let until = setbacks[key]?.brokenUntil { online?.agenda.plan(key.item, at: until) }
+    guard !retries.isEmpty else { return }
+    for concern in Retry.Concern.allCases {
+      let key = Retry.Key(id, concern: concern)
+      if let until = retries[key]?.brokenUntil { online?.agenda.plan(key.item, at: until) }
     }
   }
 
   /// Whether a request is put off.
-  private func isPausing(_ key: Setback.Key) -> Bool {
-    online?.agenda.moment(of: key.item) != nil || setbacks[key]?.brokenUntil != nil
+  private func isPausing(_ key: Retry.Key) -> Bool {
+    online?.agenda.moment(of: key.item) != nil || retries[key]?.brokenUntil != nil
   }
 
   /// Continues with a request that was put off.
-  private mutating func resume(_ setback: Setback, of id: ReplicaID) {
-    switch setback.kind {
+  private mutating func resume(_ retry: Retry, of id: ReplicaID) {
+    switch retry.kind {
     case .subscription:
       guard let channel = members[id]?.replica.names.channel else { return }
       online?.subscriptions.subscribe(together: [channel])
@@ -260,11 +260,11 @@ extension LinkState {
 
   /// Queues a read, because the box is behind or the program asks for the value.
   mutating func queueRead(of id: ReplicaID) {
-    let key = Setback.Key(id, .read)
+    let key = Retry.Key(id, .read)
     let priority = members[id]?.replica.isAwaited ?? false ? Reads.Priority.awaited : .behind
     guard !isPausing(key), !(members[id]?.online?.reading.isWanted(priority) ?? true) else { return }
     // No other value may be refused because of this one.
-    let isAlone = setbacks[key]?.isTold ?? false
+    let isAlone = retries[key]?.isReported ?? false
     let isToQueue = members[id]?.online?.reading.want(.summary, priority, isAlone: isAlone) ?? false
     if isAlone { online?.reads.append(suspects: [id]) } else if isToQueue { online?.reads.append(id, priority) }
     wake(.writer)
@@ -293,19 +293,19 @@ extension LinkState {
 
   /// Whether a commit is pausing.
   func isCommitPausing(_ id: ReplicaID) -> Bool {
-    if isPausing(Setback.Key(id, .commit)) { return true }
+    if isPausing(Retry.Key(id, .commit)) { return true }
     // A repair waits, unless the program has requested a write, which depends on it.
-    return isPausing(Setback.Key(id, concern: .repair)) && !(members[id]?.replica.isWanted ?? false)
+    return isPausing(Retry.Key(id, concern: .repair)) && !(members[id]?.replica.isWanted ?? false)
   }
 
   /// Whether its channel was refused.
   func isSuspect(_ id: ReplicaID) -> Bool {
-    setbacks[Setback.Key(id, .subscription)]?.kind == .subscription
+    retries[Retry.Key(id, .subscription)]?.kind == .subscription
   }
 
   /// Whether the server does not permit reading a value or its channel.
   func isForbidden(_ id: ReplicaID) -> Bool {
-    setbacks[Setback.Key(id, .read)]?.isTold ?? false
+    retries[Retry.Key(id, .read)]?.isReported ?? false
   }
 }
 

@@ -1,0 +1,147 @@
+public import Foundation
+
+extension RedisStore {
+  /// The store and each of its values at one moment, for a person who looks for the cause of a stale value.
+  ///
+  /// ``description`` is made to be printed or logged. Neither it nor anything else in a report contains a value or a
+  /// password.
+  public struct Report: Hashable, Sendable {
+    /// Where a value is on its way between its box and Redis.
+    public enum Progress: String, Hashable, Sendable {
+      /// The box and Redis have the same value, as far as the store knows.
+      case current
+      /// There is no connection. The value may be stale.
+      case disconnected
+      /// The connection is open. Messages about the value do not arrive yet.
+      case subscribing
+      /// The stored value was not read yet.
+      case reading
+      /// A newer version is about to be decoded and shown.
+      case showing
+      /// A decoder or a closure of `withLock` keeps a newer version from being shown.
+      case waitingForUserCode
+      /// The stored document cannot be decoded. See ``Value/loadError``.
+      case unreadable
+      /// The server refuses requests for the value. See ``Value/loadError`` and ``Value/saveError``.
+      case refused
+      /// A local change waits to be sent.
+      case unsent
+      /// A local change was sent and is not acknowledged yet.
+      case sent
+      /// The stored value is missing or older than before. The store gives others, which may have a newer version, time
+      /// to restore it.
+      case waitingForOthers
+      /// The store is restoring a lost value, or adopting an external edit.
+      case repairing
+    }
+
+    /// What the store knows of one value.
+    public struct Value: Hashable, Sendable {
+      /// The name of the value.
+      public let name: String
+      /// The revision that the box shows, apart from pending local changes; 0: none, so it shows the default, or a value
+      /// that has no revision.
+      public let shownRevision: UInt64
+      /// The newest revision that is known to be in Redis; 0: none.
+      public let confirmedRevision: UInt64
+      /// When the oldest local change was made that Redis has not acknowledged; `nil`: none is pending.
+      public let pendingSince: Date?
+      /// Why the box does not show what Redis has, or Redis does not have what the box shows.
+      public let progress: Progress
+      /// Why the value may be stale, and since when.
+      public let loadError: Failure?
+      /// Why a local change is not in Redis, and since when.
+      public let saveError: Failure?
+    }
+
+    /// An error that a share has now.
+    public struct Failure: Hashable, Sendable {
+      /// The newest error.
+      public let error: RedisSharedStateError
+      /// When the share had an error first.
+      public let since: Date
+    }
+
+    /// Where the server is, without user and password.
+    public let server: String
+    /// Whether the store is connected.
+    public let status: Status
+    /// Whether the values are those of the server.
+    public let health: Health
+    /// The values that have a share, by name.
+    public let values: [Value]
+  }
+
+  /// Describes the store and each of its values at this moment. It waits for nothing.
+  ///
+  /// Its cost grows with the number of values. May be called from any thread, but not from a signal handler.
+  public func report() -> Report {
+    let (now, date) = (Instant.now, Date())
+    let values = link.valueReports.map { value in
+      let status = value.attachment.attachment?.status
+      return Report.Value(
+        name: value.name,
+        shownRevision: value.shown.rawValue,
+        confirmedRevision: value.confirmed.rawValue,
+        pendingSince: value.pendingSince.map { date - Double((now - $0) / .milliseconds(1)) / 1_000 },
+        progress: value.progress,
+        loadError: Report.Failure(status?.loadError, since: status?.loadFailedAt),
+        saveError: Report.Failure(status?.saveError, since: status?.saveFailedAt)
+      )
+    }
+    return Report(
+      server: telemetry.server,
+      status: status,
+      health: health,
+      values: values.sorted { $0.name < $1.name }
+    )
+  }
+}
+
+extension RedisStore.Report.Failure {
+  fileprivate init?(_ error: (any Error)?, since: Date?) {
+    guard let error = error as? RedisSharedStateError, let since else { return nil }
+    self.init(error: error, since: since)
+  }
+}
+
+extension RedisStore.Report: CustomStringConvertible {
+  /// A line for the store, and one for each value.
+  public var description: String {
+    let pending = values.count { $0.pendingSince != nil }
+    let stale = values.count { $0.progress != .current }
+    let counts = "\(values.count) values, \(stale) not current, \(pending) with a pending change"
+    return (["\(server): \(healthText), \(counts)"] + values.map { "  \($0)" }).joined(separator: "\n")
+  }
+
+  private var healthText: String {
+    switch health {
+    case .live: "live"
+    case .stale(let since, let reason): "stale since \(since.inReport) (\(reason))"
+    case .neverConnected(let reason): "never connected" + (reason.map { " (\($0))" } ?? "")
+    case .stopped: "stopped"
+    }
+  }
+}
+
+extension RedisStore.Report.Value: CustomStringConvertible {
+  /// One line: the revisions, what is pending, and why they differ.
+  public var description: String {
+    var parts = ["shows \(Self.text(of: shownRevision))"]
+    if confirmedRevision != shownRevision { parts.append("Redis has \(Self.text(of: confirmedRevision))") }
+    if let pendingSince { parts.append("change pending since \(pendingSince.inReport)") }
+    if let loadError { parts.append("load error since \(loadError.since.inReport): \(loadError.error)") }
+    if let saveError { parts.append("save error since \(saveError.since.inReport): \(saveError.error)") }
+    return "\(RedisName.printable(name)): \(progress.rawValue), " + parts.joined(separator: ", ")
+  }
+
+  /// A revision is the server's time in microseconds, unless its clock was set back.
+  private static func text(of revision: UInt64) -> String {
+    guard revision > 0 else { return "no revision" }
+    return "revision \(revision) of \(Date(timeIntervalSince1970: Double(revision) / 1e6).inReport)"
+  }
+}
+
+extension Date {
+  fileprivate var inReport: String { ISO8601Format(.init(includingFractionalSeconds: true)) }
+}

@@ -1,0 +1,55 @@
+extension Replica {
+  /// How far the box and Redis are from having the same value.
+  var progress: RedisStore.Report.Progress {
+    switch phase {
+    case .offline: return .disconnected
+    case .subscribing: return .subscribing
+    case .reading: return .reading
+    case .live: break
+    }
+    if unreadable != nil { return .unreadable }
+    if online?.repairs.wait != nil || online?.repairs.absence != nil { return .waitingForOthers }
+    if repairUnderWay != nil || online?.repairs.repair != nil { return .repairing }
+    if hasPendingChange { return isCommitUnderWay ? .sent : .unsent }
+    return isBehind ? .showing : .current
+  }
+
+  /// The revision of the version that the box shows, apart from local changes that are not acknowledged.
+  var shownRevision: Revision { shown.baseRevision }
+}
+
+extension Replica.Action {
+  /// What a log says about a decision: never the value.
+  package struct Summary: Sendable {
+    let text: String
+    /// The version that the decision is about.
+    var revision: Revision?
+
+    init(_ action: Replica.Action) {
+      switch action {
+      case .show(let delivery):
+        text = delivery.stamp == nil ? "Decoding a version that a local change hides." : "Showing a version."
+        revision = delivery.state.revision
+      case .read: text = "Reading the value."
+      case .readLater: text = "Reading the value when it has expired."
+      case .confirm: text = "Reading the value, because a message of another history has arrived."
+      case .count: text = "Asking whether the server has evicted keys, because the value is missing."
+      case .wait: text = "Waiting for other services to repair the value."
+      case .commit: text = "Committing."
+      case .settled: text = "No local change is pending any more."
+      case .retryLater: text = "Retrying later."
+      case .status(.loading(let isLoading)): text = isLoading ? "Loading." : "Loaded."
+      case .status(.loadError(let error)): text = error == nil ? "Clearing the load error." : "Setting the load error."
+      case .status(.saveError(let error)): text = error == nil ? "Clearing the save error." : "Setting the save error."
+      case .resume(_, let error): text = error == nil ? "Resuming callers." : "Resuming callers with an error."
+      case .report(let incident):
+        text = "Reporting an incident."
+        switch incident {
+        case .restored(let revision), .adopted(let revision), .merged(let revision): self.revision = revision
+        case .lostHistory(let confirmed, _): revision = confirmed
+        case .incomplete, .missedMessage, .gaveUp, .undecodable: break
+        }
+      }
+    }
+  }
+}
