@@ -322,10 +322,10 @@ struct AtomicUpdatesTests {
     try await store.isUp()
     try await $count.load()
     try backend.pause()
-    let update = Task { [$count] in try await $count.updateAtomically { $0 += 1 } }
-    let outcome = await update.result
+    await #expect(throws: RedisSharedStateError.outcomeUnknown(name: "count")) {
+      try await $count.updateAtomically { $0 += 1 }
+    }
     try backend.resume()
-    if case .failure(let error) = outcome { #expect(error as? RedisSharedStateError == .outcomeUnknown(name: "count")) }
     try await $count.becomes(1)
   }
 
@@ -346,9 +346,11 @@ struct AtomicUpdatesTests {
   @Test("a value that is too large is not sent, and the error says so", arguments: BackendKind.allCases)
   func tooLarge(kind: BackendKind) async throws {
     let pair = try await Pair(kind, "", options: .init(maximumBytes: 100))
-    await #expect(throws: RedisSharedStateError.self) {
+    let error = await #expect(throws: RedisSharedStateError.self) {
       try await pair.first.updateAtomically { $0 = String(repeating: "a", count: 200) }
     }
+    #expect(error?.code == .valueTooLarge)
+    #expect(try pair.backend.get("value") == nil)
     try await pair.first.updateAtomically { $0 = "short" }
     try await pair.second.becomes("short")
   }

@@ -101,14 +101,15 @@ struct ConflictsTests {
   func savedTombstone(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)
-    try pair.backend.pause()
-    let resetting = Task { [first = pair.first] in try await first.reset() }
-    // The server takes requests in the order of their arrival, so the deletion may come after the change.
-    pair.second.withLock { $0 = 2 }
+    try pair.backend.separate("second")
+    try await pair.stores.1.isDown()
     let saving = Task { [second = pair.second] in try await second.save() }
-    try pair.backend.resume()
-    try await resetting.value
-    if case .failure(let error) = await saving.result { #expect(Self.conflict(of: error)?.local == "2") }
+    try await eventually("a change is pending") { pair.stores.1.pendingChanges > 0 }
+    pair.second.withLock { $0 = 2 }
+    try await pair.first.reset()
+    try pair.backend.reunite("second")
+    let error = await #expect(throws: RedisSharedStateError.self) { try await saving.value }
+    #expect(Self.conflict(of: error)?.local == "2")
     try await pair.settle()
     #expect(pair.first.wrappedValue == pair.second.wrappedValue)
   }

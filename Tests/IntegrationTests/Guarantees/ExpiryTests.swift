@@ -30,13 +30,14 @@ struct ExpiryTests {
   @Test("an expiry returns every service to its default, and is no deletion", arguments: BackendKind.allCases)
   func over(kind: BackendKind) async throws {
     let backend = try kind.make()
-    let (first, second, plain) = (try backend.store("first"), try backend.store("second"), try backend.store("plain"))
+    let journal = Journal()
+    let stores = try ["first", "second", "plain"].map { try backend.store($0, logger: journal.logger($0)) }
     let options = RedisSharedKey<Int>.Options(timeToLive: .seconds(3_600))
     let shares = [
-      Shared(wrappedValue: 0, .redis("value", store: first, options: options)),
-      Shared(wrappedValue: 0, .redis("value", store: second, options: options)),
+      Shared(wrappedValue: 0, .redis("value", store: stores[0], options: options)),
+      Shared(wrappedValue: 0, .redis("value", store: stores[1], options: options)),
       // This share has no time to live.
-      Shared(wrappedValue: 0, .redis("value", store: plain)),
+      Shared(wrappedValue: 0, .redis("value", store: stores[2])),
     ]
     for share in shares { try await share.load() }
     for round in 1...3 {
@@ -45,10 +46,13 @@ struct ExpiryTests {
       // The value expires almost at once.
       try backend.expire("value", after: .milliseconds(1))
       for share in shares { try await share.becomes(0) }
+      // After this, every service has checked the value once more and found nothing to adopt.
+      for share in shares { try await share.load() }
       #expect(try backend.get("value") == nil)
       let meta = try #require(try backend.get("meta:{value}")).split(separator: " ")
       #expect(meta[2] == "s" && meta[3] != "0")
     }
+    #expect(journal.entries(Journal.adopted).isEmpty)
     #expect(shares.allSatisfy { $0.saveError == nil })
   }
 

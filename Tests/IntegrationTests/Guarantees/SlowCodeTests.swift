@@ -158,19 +158,23 @@ struct SlowCodeTests {
   @Test("a value whose slow code fails is saved later", arguments: BackendKind.allCases)
   func slowFailure(kind: BackendKind) async throws {
     let backend = try kind.make()
-    let store = try backend.patientStore("service")
-    let gate = Gate()
-    defer { gate.open() }
+    let store = try backend.store("service") {
+      $0.operationTimeout = patience
+      // Otherwise the second gate would block the thread of the test, because the encoding before it was quick.
+      $0.sendsOnCallersThread = false
+    }
+    let gates = [Gate(), Gate()]
+    defer { for gate in gates { gate.open() } }
     let options = RedisSharedKey<Int>.Options(validate: { value in
       guard value < 0 else { return }
-      gate.pass()
+      gates[-value - 1].pass()
       throw Negative()
     })
     let slow = Shared(wrappedValue: 0, .redis("slow", store: store, options: options))
     @Shared(.redis("quick", store: store)) var quick = 0
     try await slow.load()
     try await $quick.load()
-    for round in 1...2 {
+    for (round, gate) in zip(1...2, gates) {
       slow.withLock { $0 = -round }
       try await gate.isReached()
       // Another thread has taken over the role of the blocked thread.

@@ -21,6 +21,8 @@ final class Gate: Sendable {
     state.withLock { $0.arrivals += 1 }
     while !state.withLock({ $0.isOpen }), condition.wait(until: deadline) {}
     condition.unlock()
+    let isOpen = state.withLock { $0.isOpen }
+    #expect(isOpen, "The gate was not opened in time.")
   }
 
   func open() {
