@@ -2,8 +2,8 @@ import SharedState
 
 /// The Redis keys and the channel of one shared value.
 ///
-/// All of them carry the value's key as their hash tag, so that they live in one hash slot. Names and namespaces
-/// contain no braces, so none of these keys can collide with a value.
+/// All of them have one hash tag, so that they live in one hash slot: that of the namespace, or else the value's key.
+/// Names contain no braces, so none of these keys can collide with a value.
 package struct KeyNames: Sendable {
   /// The name of the value in the program.
   package let name: String
