@@ -6,7 +6,7 @@
 .PHONY: check-consumers check-server check-examples
 
 # On a terminal, SwiftPM shows its progress on one line; elsewhere it prints a line for each file.
-QUIET = $$([ -t 1 ] || echo --quiet)
+QUIET = $$([ -t 2 ] || echo --quiet)
 
 # Three services share one config. Without redis-server the demo runs on the fake, so a failed installation does not
 # matter.

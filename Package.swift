@@ -388,7 +388,7 @@ package.targets +=
   ]
   : [.testTarget(name: "Simulation", dependencies: simulationDependencies, path: "Tests/Simulation")]
 
-// `make check-plain` sets this: the trait 'TLS' concerns no other tests.
+// `make check-plain` sets this: it runs no other tests.
 if Context.environment["REDIS_TESTS_ONLY"] != nil {
   let kept: Set = ["IntegrationTests", "SharedStateRedisTests", "Simulation"]
   package.targets.removeAll { $0.type == .test && !kept.contains($0.name) }

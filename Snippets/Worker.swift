@@ -6,9 +6,14 @@ import SharedStateRedis
 struct Worker {
   static func main() async throws {
     let store = try RedisStore.fromEnvironment(requireServer: true)
+    signal(SIGTERM, SIG_IGN)
+    let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+    let (terminations, end) = AsyncStream<Void>.makeStream()
+    termination.setEventHandler { @Sendable in end.finish() }
+    termination.resume()
+
     @Shared(.redis("worker:finished", store: store)) var finished = 0
     try await $finished.load()
-
     let work = Task {
       while !Task.isCancelled {
         try? await Task.sleep(for: .milliseconds(10))  // a piece of work
@@ -17,11 +22,9 @@ struct Worker {
         fflush(nil)
       }
     }
-    signal(SIGTERM, SIG_IGN)
-    let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
-    termination.setEventHandler { @Sendable in work.cancel() }
-    termination.resume()
-
+    for await _ in terminations {}
+    termination.cancel()  // it is kept until here
+    work.cancel()
     await work.value
     let undelivered = await store.shutdown(within: .seconds(5))
     exit(undelivered.isEmpty ? 0 : 1)

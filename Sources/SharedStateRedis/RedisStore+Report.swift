@@ -1,14 +1,15 @@
 public import Foundation
 
 extension RedisStore {
-  /// The store and each of its values at one moment, for a person who looks for the cause of a stale value.
+  /// The store and each of its values, one after the other, for a person who looks for the cause of a stale value.
   ///
   /// ``description`` is made to be printed or logged. Neither it nor anything else in a report contains a value or a
   /// password.
   public struct Report: Hashable, Sendable {
     /// Where a value is on its way between its box and Redis.
     public enum Progress: String, Hashable, Sendable {
-      /// The box and Redis have the same value, as far as the store knows.
+      /// The box and Redis have the same value, as far as the store knows. A change that was given up may be in the box
+      /// only: see ``Value/saveError``.
       case current
       /// There is no connection. The value may be stale.
       case disconnected
@@ -44,8 +45,11 @@ extension RedisStore {
       public let shownRevision: UInt64
       /// The newest revision that is known to be in Redis; 0: none.
       public let confirmedRevision: UInt64
-      /// When the oldest local change was made that Redis has not acknowledged; `nil`: none is pending.
+      /// Since when a local change is pending without a break; `nil`: none is. Under constant changes the oldest of them
+      /// may be acknowledged.
       public let pendingSince: Date?
+      /// How many atomic updates wait for their outcome.
+      public let openUpdates: Int
       /// Why the box does not show what Redis has, or Redis does not have what the box shows.
       public let progress: Progress
       /// Why the value may be stale, and since when.
@@ -62,17 +66,22 @@ extension RedisStore {
       public let since: Date
     }
 
+    /// The name of the service on the server.
+    public let label: String
+    /// The prefix of all keys.
+    public let namespace: String
     /// Where the server is, without user and password.
     public let server: String
     /// Whether the store is connected.
     public let status: Status
     /// Whether the values are those of the server.
     public let health: Health
-    /// The values that have a share, by name.
+    /// The values that have a share, by name. A share whose name or type cannot be used has a `loadError`, and is not
+    /// among them.
     public let values: [Value]
   }
 
-  /// Describes the store and each of its values at this moment. It waits for nothing.
+  /// Describes the store and each of its values. It waits for nothing.
   ///
   /// Its cost grows with the number of values. May be called from any thread, but not from a signal handler.
   public func report() -> Report {
@@ -84,12 +93,15 @@ extension RedisStore {
         shownRevision: value.shown.rawValue,
         confirmedRevision: value.confirmed.rawValue,
         pendingSince: value.pendingSince.map { date - Double((now - $0) / .milliseconds(1)) / 1_000 },
+        openUpdates: value.updates,
         progress: value.progress,
         loadError: Report.Failure(status?.loadError, since: status?.loadFailedAt),
         saveError: Report.Failure(status?.saveError, since: status?.saveFailedAt)
       )
     }
     return Report(
+      label: label,
+      namespace: namespace,
       server: telemetry.server,
       status: status,
       health: health,
@@ -111,7 +123,8 @@ extension RedisStore.Report: CustomStringConvertible {
     let pending = values.count { $0.pendingSince != nil }
     let stale = values.count { $0.progress != .current }
     let counts = "\(values.count) values, \(stale) not current, \(pending) with a pending change"
-    return (["\(server): \(healthText), \(counts)"] + values.map { "  \($0)" }).joined(separator: "\n")
+    let place = namespace.isEmpty ? server : "\(server), namespace '\(namespace)'"
+    return (["\(label) on \(place): \(healthText), \(counts)"] + values.map { "  \($0)" }).joined(separator: "\n")
   }
 
   private var healthText: String {
@@ -130,6 +143,7 @@ extension RedisStore.Report.Value: CustomStringConvertible {
     var parts = ["shows \(Self.text(of: shownRevision))"]
     if confirmedRevision != shownRevision { parts.append("Redis has \(Self.text(of: confirmedRevision))") }
     if let pendingSince { parts.append("change pending since \(pendingSince.inReport)") }
+    if openUpdates > 0 { parts.append("\(openUpdates) open updates") }
     if let loadError { parts.append("load error since \(loadError.since.inReport): \(loadError.error)") }
     if let saveError { parts.append("save error since \(saveError.since.inReport): \(saveError.error)") }
     return "\(RedisName.printable(name)): \(progress.rawValue), " + parts.joined(separator: ", ")

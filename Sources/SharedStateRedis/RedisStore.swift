@@ -45,7 +45,9 @@ public final class RedisStore: Sendable {
   let inlineLimit: Int
   /// How long the store delivers pending changes when it ends as a service.
   package let shutdownTimeout: Duration
-  private let namespace: String
+  /// The name of the service on the server.
+  let label: String
+  let namespace: String
   let database: Int
   /// Where the server is; `nil`: in this process, or its address is not usable.
   let endpoint: RedisEndpoint?
@@ -125,6 +127,7 @@ public final class RedisStore: Sendable {
     self.statusBoard = statusBoard
     delivery = DeliveryThreads(threads: threads)
     self.logger = logger
+    label = configuration.label
     namespace = configuration.namespace
     database = configuration.database
     endpoint = hasAddress && !isInProcess ? configuration.location.endpoint : nil

@@ -305,9 +305,9 @@ package class Box: Observable, @unchecked Sendable {
     set { madeSideTable.trackers = newValue }
   }
 
-  // MARK: Rarities
+  // MARK: Side table
 
-  /// The rarities, made on first use. Call with `lock.side` held.
+  /// The side table, made on first use. Call with `lock.side` held.
   private final var madeSideTable: BoxSideTable {
     if let sideTable { return sideTable }
     let made = BoxSideTable()

@@ -41,8 +41,10 @@ class Expectation: @unchecked Sendable {
 
   /// Lets a statement of the test change the expected value, as the real one is changed.
   final func state(at statement: CallSite?, _ body: () -> Void) {
-    withExpectedValueInPlace(body)
-    self.statement = statement
+    withExpectedValueInPlace {
+      self.statement = statement
+      body()
+    }
   }
 
   /// Puts the expected value in the place of the real one while the closure runs, so that its parts are reached in the

@@ -81,6 +81,8 @@ extension LinkState.Effect {
     }
   }
 
+  var isDecision: Bool { if case .decided = self { true } else { false } }
+
   /// Whether this effect makes an earlier one of the same owner pointless.
   func replaces(_ earlier: Self) -> Bool {
     switch (self, earlier) {
@@ -97,9 +99,9 @@ extension LinkState.Effect {
 package struct RetainedBox: @unchecked Sendable {
   // `@unchecked Sendable` is right because the object is only retained and released.
   private let object: AnyObject
-  let since = Instant.now
+  let since: Instant
 
-  package init(_ object: AnyObject) {
-    self.object = object
+  package init(_ object: AnyObject, since: Instant) {
+    (self.object, self.since) = (object, since)
   }
 }

@@ -7,13 +7,14 @@ extension LinkState {
     let shown: Revision
     let confirmed: Revision
     let pendingSince: Instant?
+    let updates: Int
     let progress: RedisStore.Report.Progress
     let attachment: AttachmentReference
   }
 
-  /// What is known of each value.
-  var valueReports: [ValueReport] {
-    members.ids.compactMap { id in
+  /// What is known of each of these values; those that are gone are left out.
+  func valueReports(of ids: some Sequence<ReplicaID>) -> [ValueReport] {
+    ids.compactMap { id in
       guard let member = members[id] else { return nil }
       let replica = member.replica
       return ValueReport(
@@ -21,6 +22,7 @@ extension LinkState {
         shown: replica.shownRevision,
         confirmed: replica.confirmed.revision,
         pendingSince: member.unsettled?.since,
+        updates: replica.openUpdates.waiting + replica.openUpdates.sent,
         progress: progress(of: id, member),
         attachment: member.attachment
       )
@@ -30,8 +32,10 @@ extension LinkState {
   private func progress(of id: ReplicaID, _ member: Member) -> RedisStore.Report.Progress {
     if member.replica.phase != .offline {
       if retries[Retry.Key(id, .read)]?.isReported ?? false { return .refused }
-      if retries[Retry.Key(id, .commit)]?.isReported ?? false { return .refused }
-      if member.isKeptBack { return .waitingForUserCode }
+      // A refused commit may have no caller any more.
+      if !member.replica.hasNothingToCommit, retries[Retry.Key(id, .commit)]?.isReported ?? false { return .refused }
+      // Slow encoding keeps nothing from being shown.
+      if member.isKeptBack, member.replica.isBehind { return .waitingForUserCode }
     }
     return member.replica.progress
   }

@@ -3,8 +3,8 @@ import SharedState
 /// Answers to requests for one value that make the link try again: how often, and after which pauses.
 ///
 /// The first few retries are immediate: services that change one value at the same time conflict, and each conflict
-/// brings a new stored value. The more failed attempts occur in a row, the longer the pauses get. Failed attempts that bring nothing
-/// new use up the patience sooner. In the end the waiters are informed how the server behaves. A missing permission is
+/// brings a new stored value. The more failed attempts occur in a row, the longer the pauses get. Failed attempts that
+/// bring nothing new use up the patience sooner. In the end the waiters are informed how the server behaves. A missing permission is
 /// reported immediately, and the request is retried rarely, or when the program asks for it.
 extension LinkState {
   struct Patience {

@@ -10,7 +10,7 @@ extension Replica {
     if unreadable != nil { return .unreadable }
     if online?.repairs.wait != nil || online?.repairs.absence != nil { return .waitingForOthers }
     if repairUnderWay != nil || online?.repairs.repair != nil { return .repairing }
-    if hasPendingChange { return isCommitUnderWay ? .sent : .unsent }
+    if hasPendingChange { return isCommitUnderWay && inFlight?.isLocalChange ?? false ? .sent : .unsent }
     return isBehind ? .showing : .current
   }
 

@@ -134,7 +134,7 @@ package final class Link: Sendable {
   /// Notes that a share has changed since its last snapshot. Its box is held until the server has acknowledged the
   /// change.
   package func changed(_ id: LinkState.ReplicaID, keeping box: AnyObject) {
-    let kept = RetainedBox(box)
+    let kept = RetainedBox(box, since: .now)
     update(sending: id) { $0.state.changed(id, keeping: kept) }
   }
 
@@ -154,7 +154,7 @@ package final class Link: Sendable {
     keeping box: AnyObject,
     completion: @escaping LinkState.WaiterCallback
   ) -> LinkState.WaiterID? {
-    let kept = RetainedBox(box)
+    let kept = RetainedBox(box, since: .now)
     return begin(completion, sending: id) { state throws(RedisSharedStateError) in
       try state.save(
         id,
@@ -188,7 +188,7 @@ package final class Link: Sendable {
     keeping box: AnyObject,
     completion: @escaping LinkState.WaiterCallback
   ) -> LinkState.WaiterID? {
-    let kept = RetainedBox(box)
+    let kept = RetainedBox(box, since: .now)
     return begin(completion) { state throws(RedisSharedStateError) in
       try state.reset(id, stamp: stamp, within: timeout, now: .now, keeping: kept, callback: completion)
     }
@@ -314,8 +314,13 @@ package final class Link: Sendable {
     guarded.withLock { $0.state.confirmedRevision(of: names) }
   }
 
-  /// What is known of each value.
-  var valueReports: [LinkState.ValueReport] { guarded.withLock { $0.state.valueReports } }
+  /// What is known of each value. Other decisions come between those about a thousand values.
+  var valueReports: [LinkState.ValueReport] {
+    let ids = guarded.withLock { $0.state.members.ids }
+    return stride(from: 0, to: ids.count, by: 1_000).flatMap { start in
+      guarded.withLock { $0.state.valueReports(of: ids[start..<min(start + 1_000, ids.count)]) }
+    }
+  }
 
   /// How many atomic updates wait to be run or sent, and how many were sent and may have taken effect.
   package var openUpdates: (waiting: Int, sent: Int) {

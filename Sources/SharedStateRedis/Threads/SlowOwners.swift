@@ -11,7 +11,12 @@ struct SlowOwner: Sendable {
 
   /// Keeps a job until the earlier ones are done. Returns the job that it replaces, or that is dropped.
   mutating func append(_ job: Job, of owner: Job.Owner) -> Job? {
-    if owner == .log, jobs.count >= Self.maximumLogLines { return job }
+    if owner == .log, jobs.count >= Self.maximumLogLines {
+      // Decisions come first to be dropped: every other line counts an event as well.
+      guard !job.isDecision, let decision = jobs.firstIndex(where: \.isDecision) else { return job }
+      defer { jobs.append(job) }
+      return jobs.remove(at: decision)
+    }
     let replaced = jobs.lastIndex { $0.owner == job.owner && job.replaces($0) }.map { jobs.remove(at: $0) }
     jobs.append(job)
     return replaced

@@ -2,8 +2,8 @@
 /// in which they were recorded.
 ///
 /// ```swift
-/// var history = History()
-/// let box = History.Box(service: "checkout", name: "config")
+/// var history = RedisHistory()
+/// let box = RedisHistory.Box(service: "checkout", name: "config")
 /// history.record(.shown(box, ["limit": "10"], revision: 17, isFromOutside: true))
 /// history.record(.shown(box, ["limit": "20"], revision: 16, isFromOutside: true))
 /// history.violations()  // Ordered: checkout's config went from 17 back to 16 …

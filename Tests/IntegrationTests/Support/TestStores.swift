@@ -5,11 +5,11 @@ import Testing
 /// The stores that a test has made. They end with the test, whatever its outcome: a store with a change that it can no
 /// longer deliver would keep itself alive and reconnect for as long as the process runs.
 struct TestStores: SuiteTrait, TestTrait, TestScoping {
-  fileprivate final class RetainedBox: Sendable {
+  fileprivate final class Kept: Sendable {
     let stores = Mutex<[RedisStore]>([])
   }
 
-  @TaskLocal fileprivate static var current: RetainedBox?
+  @TaskLocal fileprivate static var current: Kept?
 
   /// True: each test of a suite, and each of its cases, has its own stores.
   var isRecursive: Bool { true }
@@ -19,7 +19,7 @@ struct TestStores: SuiteTrait, TestTrait, TestScoping {
     testCase: Test.Case?,
     performing function: @Sendable () async throws -> Void
   ) async throws {
-    let kept = RetainedBox()
+    let kept = Kept()
     defer { for store in kept.stores.withLock({ $0 }) { store.stop() } }
     try await Self.$current.withValue(kept, operation: function)
   }

@@ -113,8 +113,8 @@
       let socket = RecordingTransport(try socket(to: server))
       let tls = RedisConfiguration.TLS(authority: authority.certificate)
       _ = try TLSDialer(over: DialsNothing(), tls).secure(socket, to: host, until: .now + .seconds(20))
-      let isReported = Data(socket.written).range(of: Data(host.utf8)) != nil
-      #expect(isReported == (host == "localhost"))
+      let isSent = Data(socket.written).range(of: Data(host.utf8)) != nil
+      #expect(isSent == (host == "localhost"))
     }
 
     // MARK: Who we are

@@ -13,7 +13,7 @@ struct JobListTests {
   private func list(of values: LinkState.ReplicaID...) -> JobList {
     let list = JobList()
     list.begin(1)
-    #expect(list.append(values.map { .settled($0, RetainedBox(Nothing())) }))
+    #expect(list.append(values.map { .settled($0, RetainedBox(Nothing(), since: .now)) }))
     _ = list.next(for: 1, after: nil, now: now)
     return list
   }
