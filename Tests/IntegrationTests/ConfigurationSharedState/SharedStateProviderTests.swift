@@ -239,7 +239,7 @@ struct SharedStateProviderTests {
   @Test("needs no more than the right to read")
   func readOnly() async throws {
     let server = try PrivateRedisServer()
-    let rules = try RedisAccess.rules(user: "display", namespace: "shop:", access: .readOnly)
+    let rules = ServerVersion.rights(try RedisAccess.rules(user: "display", namespace: "shop:", access: .readOnly))
     let arguments = rules.split(separator: " ").map(String.init) + [">secret"]
     try #require(try server.command(arguments.map { Data($0.utf8) }).text == "OK")
     _ = try server.command("SET", "shop:config", Self.limits)
