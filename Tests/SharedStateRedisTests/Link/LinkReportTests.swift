@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+/// Transcripts of what a link says of a value.
+@Suite("The report of a link", .timeLimit(.minutes(5)))
+struct LinkReportTests {
+  private let start = Instant.now
+
+  private func progress(of id: LinkState.ReplicaID, in link: LinkState) -> RedisStore.Report.Progress? {
+    link.valueReports(of: [id]).first?.progress
+  }
+
+  @Test("follows a value from the first connection until its box shows what is stored")
+  func connecting() throws {
+    var link = LinkState.make()
+    let id = try link.join("count")
+    #expect(progress(of: id, in: link) == .disconnected)
+    link.connect(at: start)
+    #expect(progress(of: id, in: link) == .subscribing)
+    // Only the subscriber is answered, so that the channel is confirmed and nothing is read yet.
+    for request in link.work(for: .subscriber, epoch: link.session.epoch, now: start)?.requests ?? [] {
+      let event = RedisEvent.reply(id: request.id, .subscribed)
+      link.arrived([event], on: .subscriber, epoch: link.session.epoch, now: start)
+    }
+    #expect(progress(of: id, in: link) == .reading)
+    let meta = Meta(revision: Revision(7), parent: .none, kind: .set, writer: "other@host/1/n")
+    link.answerOnce(at: start, stored: StoredValue(meta: meta, content: .document(Data("7".utf8))))
+    #expect(progress(of: id, in: link) == .showing)
+    link.showAll()
+    #expect(progress(of: id, in: link) == .current)
+    let report = try #require(link.valueReports(of: [id]).first)
+    #expect(report.shown == Revision(7) && report.confirmed == Revision(7))
+  }
+
+  @Test("a change is unsent, then sent, and an update is open")
+  func changing() throws {
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    link.showAll()
+    link.changed(id)
+    #expect(progress(of: id, in: link) == .unsent)
+    link.send(id, "1", at: start)
+    #expect(progress(of: id, in: link) == .sent)
+    _ = try link.update(id, now: start)
+    #expect(link.valueReports(of: [id]).first?.updates == 1)
+  }
+
+  @Test("slow encoding keeps no value from being current, and code that holds a newer version back does")
+  func userCode() throws {
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    link.showAll()
+    link.keptBack(id)
+    #expect(progress(of: id, in: link) == .current)
+    link.arrived([link.message(7, "7", of: "count")], on: .subscriber, epoch: link.session.epoch, now: start)
+    link.keptBack(id)
+    #expect(progress(of: id, in: link) == .waitingForUserCode)
+  }
+
+  @Test("a value that is gone is left out")
+  func gone() throws {
+    var link = LinkState.make()
+    let ids = try ["a", "b"].map { try link.join($0) }
+    link.leave(ids[0])
+    #expect(link.valueReports(of: ids).map(\.name) == ["b"])
+  }
+}
