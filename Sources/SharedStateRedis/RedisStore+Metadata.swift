@@ -20,7 +20,7 @@ extension RedisStore {
     init?(_ stored: StoredValue?) {
       guard let stored, stored.meta != nil || stored.content != .absent else { return nil }
       revision = stored.meta?.revision.rawValue ?? 0
-      writtenAt = stored.meta.map { Date(timeIntervalSince1970: Double($0.revision.rawValue) / 1_000_000) }
+      writtenAt = stored.meta?.revision.date
       writtenBy = stored.meta?.writer
       isForeign = stored.meta?.isForeign ?? true
       size = stored.content == .absent ? nil : StoredSummary(of: stored).length

@@ -92,7 +92,7 @@ extension RedisStore {
         name: value.name,
         shownRevision: value.shown.rawValue,
         confirmedRevision: value.confirmed.rawValue,
-        pendingSince: value.pendingSince.map { date - Double((now - $0) / .milliseconds(1)) / 1_000 },
+        pendingSince: value.pendingSince.map { date - (now - $0) / .seconds(1) },
         openUpdates: value.updates,
         progress: value.progress,
         loadError: Report.Failure(status?.loadError, since: status?.loadFailedAt),
@@ -152,7 +152,7 @@ extension RedisStore.Report.Value: CustomStringConvertible {
   /// A revision is the server's time in microseconds, unless its clock was set back.
   private static func text(of revision: UInt64) -> String {
     guard revision > 0 else { return "no revision" }
-    return "revision \(revision) of \(Date(timeIntervalSince1970: Double(revision) / 1e6).inReport)"
+    return "revision \(revision) of \(Revision(revision).date.inReport)"
   }
 }
 

@@ -17,12 +17,13 @@ extension LinkState {
     ids.compactMap { id in
       guard let member = members[id] else { return nil }
       let replica = member.replica
+      let updates = replica.openUpdates
       return ValueReport(
         name: replica.name,
-        shown: replica.shownRevision,
+        shown: replica.shown.baseRevision,
         confirmed: replica.confirmed.revision,
         pendingSince: member.unsettled?.since,
-        updates: replica.openUpdates.waiting + replica.openUpdates.sent,
+        updates: updates.waiting + updates.sent,
         progress: progress(of: id, member),
         attachment: member.attachment
       )

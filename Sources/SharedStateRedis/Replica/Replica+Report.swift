@@ -13,9 +13,6 @@ extension Replica {
     if hasPendingChange { return isCommitUnderWay && inFlight?.isLocalChange ?? false ? .sent : .unsent }
     return isBehind ? .showing : .current
   }
-
-  /// The revision of the version that the box shows, apart from local changes that are not acknowledged.
-  var shownRevision: Revision { shown.baseRevision }
 }
 
 extension Replica.Action {

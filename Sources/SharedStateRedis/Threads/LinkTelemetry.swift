@@ -117,9 +117,8 @@ package final class LinkTelemetry: Sendable {
     case .undecodable(let error, let lastCommit, let isDefault):
       var metadata: Logger.Metadata = ["name": "\(name)", "error": "\(error)"]
       if let lastCommit {
-        let moment = Date(timeIntervalSince1970: Double(lastCommit.revision.rawValue) / 1e6)
         metadata["revision"] = "\(lastCommit.revision)"
-        metadata["committed"] = "\(moment.ISO8601Format())"
+        metadata["committed"] = "\(lastCommit.revision.date.ISO8601Format())"
         metadata["committedBy"] = "\(lastCommit.writer)"
       }
       log(

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The version number of a shared value. It grows with every write by any client, and shows when the write was made.
 ///
 /// A revision is the server's time in microseconds since 1970, or one more than the revision before it if the clock has
@@ -38,6 +40,9 @@ package struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible
   package var description: String {
     String(rawValue)
   }
+
+  /// When the write was made, by the server's clock.
+  var date: Date { Date(timeIntervalSince1970: Double(rawValue) / 1_000_000) }
 }
 
 /// Identifies one commit of one writer, so that a retry after a lost reply is answered and not applied twice.

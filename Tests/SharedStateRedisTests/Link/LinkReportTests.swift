@@ -12,6 +12,14 @@ struct LinkReportTests {
     link.valueReports(of: [id]).first?.progress
   }
 
+  /// A link whose only value is current.
+  private func makeCurrent() throws -> (link: LinkState, id: LinkState.ReplicaID) {
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    link.showAll()
+    return (link, id)
+  }
+
   @Test("follows a value from the first connection until its box shows what is stored")
   func connecting() throws {
     var link = LinkState.make()
@@ -36,9 +44,7 @@ struct LinkReportTests {
 
   @Test("a change is unsent, then sent, and an update is open")
   func changing() throws {
-    var link = LinkState.make()
-    let id = try link.liveReplica("count", at: start)
-    link.showAll()
+    var (link, id) = try makeCurrent()
     link.changed(id)
     #expect(progress(of: id, in: link) == .unsent)
     link.send(id, "1", at: start)
@@ -49,9 +55,7 @@ struct LinkReportTests {
 
   @Test("slow encoding keeps no value from being current, and code that holds a newer version back does")
   func userCode() throws {
-    var link = LinkState.make()
-    let id = try link.liveReplica("count", at: start)
-    link.showAll()
+    var (link, id) = try makeCurrent()
     link.keptBack(id)
     #expect(progress(of: id, in: link) == .current)
     link.arrived([link.message(7, "7", of: "count")], on: .subscriber, epoch: link.session.epoch, now: start)
