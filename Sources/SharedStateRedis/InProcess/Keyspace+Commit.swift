@@ -46,9 +46,9 @@ extension Keyspace {
     }
 
     // Like Lua, this computes with doubles.
-    let candidates = [Double(previous) ?? 0, Double(commit.floor.rawValue)].map { $0 + 1 }
-      .filter { $0 <= Double(Revision.largest.rawValue) }
-    let number = candidates.reduce(Double(now.microseconds), max)
+    let largest = Double(Revision.largest.rawValue)
+    let candidates: [Double] = [Double(previous) ?? 0, Double(commit.floor.rawValue)]
+    let number = candidates.map { $0 + 1 }.filter { $0 <= largest }.reduce(Double(now.microseconds), max)
     let revision = String(format: "%.0f", number)
 
     if operations == nil, previous == "0" { remembered = RememberedOperations(since: revision, parent: previous) }

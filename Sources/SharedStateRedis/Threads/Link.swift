@@ -349,18 +349,35 @@ package final class Link: Sendable {
     let departed = takeDepartures()
     let sender = id.flatMap { loan.isOffered && CoderStack.hasRoom ? $0 : nil }
     let (result, remaining, needsWatch) = guarded.withLock { guarded -> (Result, RemainingEffects, Bool) in
-      var remaining = RemainingEffects()
-      for id in departed { guarded.state.leave(id) }
-      if let sender, guarded.slow[.value(sender)] == nil { guarded.state.beginCall(of: sender) }
+      beginDecision(&guarded, departed, sender)
       let result = body(&guarded)
-      if let sender { remaining.direct = guarded.state.endCall(of: sender) }
-      startThread(&guarded, &remaining)
-      takeEffects(of: &guarded, into: &remaining)
-      return (result, remaining, schedule == nil && guarded.lacksThread && guarded.beginWatch())
+      let (remaining, needsWatch) = endDecision(&guarded, sender)
+      return (result, remaining, needsWatch)
     }
     // Tries again to start the thread.
     if needsWatch { JobWatch.shared.add(self) }
     return (result, remaining)
+  }
+
+  // Functions of their own, because the compiler generates the code of `decide` for each type of result.
+  private func beginDecision(
+    _ guarded: inout Guarded,
+    _ departed: [LinkState.ReplicaID],
+    _ sender: LinkState.ReplicaID?
+  ) {
+    for id in departed { guarded.state.leave(id) }
+    if let sender, guarded.slow[.value(sender)] == nil { guarded.state.beginCall(of: sender) }
+  }
+
+  private func endDecision(
+    _ guarded: inout Guarded,
+    _ sender: LinkState.ReplicaID?
+  ) -> (remaining: RemainingEffects, needsWatch: Bool) {
+    var remaining = RemainingEffects()
+    if let sender { remaining.direct = guarded.state.endCall(of: sender) }
+    startThread(&guarded, &remaining)
+    takeEffects(of: &guarded, into: &remaining)
+    return (remaining, schedule == nil && guarded.lacksThread && guarded.beginWatch())
   }
 
   func takeDepartures() -> [LinkState.ReplicaID] {
