@@ -27,16 +27,7 @@ public func prepareDependencies<Result>(
   line: UInt = #line,
   column: UInt = #column
 ) rethrows -> Result {
-  let current = DependencyValues.current
-  var values = DependencyValues(cache: current.cache)
-  values.contextOverride = current.contextOverride
-  let result = try values.update(by: updateValues)
-  // If the closure has not set a context, that of the scope stays, and ends with the scope.
-  let late = (current.cache ?? .current).prepare(
-    values.overrides,
-    scope: values.contextOverride,
-    context: values.contextOverride == current.contextOverride ? nil : values.contextOverride
-  )
+  let (result, late) = try DependencyValues.prepare(updateValues)
   for key in late {
     reportIssue(
       """
@@ -50,4 +41,26 @@ public func prepareDependencies<Result>(
     )
   }
   return result
+}
+
+extension DependencyValues {
+  /// Sets dependencies as ``prepareDependencies(_:fileID:filePath:line:column:)`` does.
+  ///
+  /// - Returns: The result of the closure, and the names of the keys that keep another value, because they were used or
+  ///   prepared before.
+  package static func prepare<Result>(
+    _ updateValues: (inout DependencyValues) throws -> Result
+  ) rethrows -> (result: Result, late: [String]) {
+    let current = DependencyValues.current
+    var values = DependencyValues(cache: current.cache)
+    values.contextOverride = current.contextOverride
+    let result = try values.update(by: updateValues)
+    // If the closure has not set a context, that of the scope stays, and ends with the scope.
+    let late = (current.cache ?? .current).prepare(
+      values.overrides,
+      scope: values.contextOverride,
+      context: values.contextOverride == current.contextOverride ? nil : values.contextOverride
+    )
+    return (result, late)
+  }
 }

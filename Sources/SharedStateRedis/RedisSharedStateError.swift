@@ -34,6 +34,8 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     public static let invalidName = Code("invalidName")
     /// A server was required, but the environment variable `REDIS_URL` is not set.
     public static let serverRequired = Code("serverRequired")
+    /// The default store was used or set before, so it can no longer be replaced.
+    public static let defaultInUse = Code("defaultInUse")
     /// No server answers at the address. The store tries again by itself.
     public static let unreachable = Code("unreachable")
     /// The connection to the server broke, and values may be stale until it is back. The store tries again by itself.
@@ -112,6 +114,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     case invalidURL(reason: String)
     case invalidName(reason: String, name: String? = nil)
     case serverRequired
+    case defaultInUse
     case unreachable(reason: String)
     case disconnected(reason: String)
     case timedOut(operation: String)
@@ -167,6 +170,7 @@ extension RedisSharedStateError {
     case .invalidURL: .invalidURL
     case .invalidName: .invalidName
     case .serverRequired: .serverRequired
+    case .defaultInUse: .defaultInUse
     case .unreachable: .unreachable
     case .disconnected: .disconnected
     case .timedOut: .timedOut
@@ -242,7 +246,7 @@ extension RedisSharedStateError {
 
 extension RedisSharedStateError {
   /// An error with the code ``Code/invalidURL``.
-  public static func invalidURL(reason: String) -> Self {
+  package static func invalidURL(reason: String) -> Self {
     Self(.invalidURL(reason: reason))
   }
 
@@ -251,12 +255,15 @@ extension RedisSharedStateError {
   /// - Parameters:
   ///   - name: The name of a shared value; `nil`: a namespace or a label is not usable.
   ///   - reason: Why it is not usable.
-  public static func invalidName(_ name: String? = nil, reason: String) -> Self {
+  package static func invalidName(_ name: String? = nil, reason: String) -> Self {
     Self(.invalidName(reason: reason, name: name))
   }
 
   /// An error with the code ``Code/serverRequired``.
-  public static var serverRequired: Self { Self(.serverRequired) }
+  package static var serverRequired: Self { Self(.serverRequired) }
+
+  /// An error with the code ``Code/defaultInUse``.
+  package static var defaultInUse: Self { Self(.defaultInUse) }
 
   /// An error with the code ``Code/unreachable``.
   public static func unreachable(reason: String) -> Self {
@@ -274,12 +281,12 @@ extension RedisSharedStateError {
   }
 
   /// An error with the code ``Code/tlsFailed``.
-  public static func tlsFailed(reason: String) -> Self {
+  package static func tlsFailed(reason: String) -> Self {
     Self(.tlsFailed(reason: reason))
   }
 
   /// An error with the code ``Code/unsupported``.
-  public static func unsupported(feature: String) -> Self {
+  package static func unsupported(feature: String) -> Self {
     Self(.unsupported(feature: feature))
   }
 
@@ -298,7 +305,7 @@ extension RedisSharedStateError {
   package static var moved: Self { Self(.moved) }
 
   /// An error with the code ``Code/outOfThreads``.
-  public static func outOfThreads(reason: String) -> Self {
+  package static func outOfThreads(reason: String) -> Self {
     Self(.outOfThreads(reason: reason))
   }
 
@@ -308,70 +315,70 @@ extension RedisSharedStateError {
   }
 
   /// An error with the code ``Code/protocolViolation``.
-  public static func protocolViolation(reason: String) -> Self {
+  package static func protocolViolation(reason: String) -> Self {
     Self(.protocolViolation(reason: reason))
   }
 
   /// An error with the code ``Code/valueTooLarge``.
-  public static func valueTooLarge(name: String, bytes: Int, maximumBytes: Int) -> Self {
+  package static func valueTooLarge(name: String, bytes: Int, maximumBytes: Int) -> Self {
     Self(.valueTooLarge(name: name, bytes: bytes, maximumBytes: maximumBytes))
   }
 
   /// An error with the code ``Code/encodingFailed``.
-  public static func encodingFailed(name: String, reason: String) -> Self {
+  package static func encodingFailed(name: String, reason: String) -> Self {
     Self(.encodingFailed(name: name, reason: reason))
   }
 
   /// An error with the code ``Code/undecodable``.
-  public static func undecodable(name: String, reason: String, writer: String?) -> Self {
+  package static func undecodable(name: String, reason: String, writer: String?) -> Self {
     Self(.undecodable(name: name, reason: reason, writer: writer))
   }
 
   /// An error with the code ``Code/rejected``.
-  public static func rejected(name: String, reason: String, writer: String?) -> Self {
+  package static func rejected(name: String, reason: String, writer: String?) -> Self {
     Self(.rejected(name: name, reason: reason, writer: writer))
   }
 
   /// An error with the code ``Code/conflict``.
-  public static func conflict(name: String, local: Data?, stored: Data?) -> Self {
+  package static func conflict(name: String, local: Data?, stored: Data?) -> Self {
     Self(.conflict(name: name, local: local, stored: stored))
   }
 
   /// An error with the code ``Code/changesGivenUp``.
-  public static func changesGivenUp(names: [String], further: Int) -> Self {
+  package static func changesGivenUp(names: [String], further: Int) -> Self {
     Self(.changesGivenUp(names: names, further: further))
   }
 
   /// An error with the code ``Code/undelivered``.
-  public static func undelivered(values: Int) -> Self {
+  package static func undelivered(values: Int) -> Self {
     Self(.undelivered(values: values))
   }
 
   /// An error with the code ``Code/outcomeUnknown``.
-  public static func outcomeUnknown(name: String) -> Self {
+  package static func outcomeUnknown(name: String) -> Self {
     Self(.outcomeUnknown(name: name))
   }
 
   /// An error with the code ``Code/valueTypeMismatch``.
-  public static func valueTypeMismatch(name: String, existing: String, requested: String, declaredAt: String?) -> Self {
+  package static func valueTypeMismatch(name: String, existing: String, requested: String, declaredAt: String?) -> Self {
     Self(.valueTypeMismatch(name: name, existing: existing, requested: requested, declaredAt: declaredAt))
   }
 
   /// An error with the code ``Code/notStored``.
-  public static func notStored(name: String) -> Self {
+  package static func notStored(name: String) -> Self {
     Self(.notStored(name: name))
   }
 
   /// An error with the code ``Code/readOnly``.
-  public static func readOnly(name: String) -> Self {
+  package static func readOnly(name: String) -> Self {
     Self(.readOnly(name: name))
   }
 
   /// An error with the code ``Code/forked``.
-  public static var forked: Self { Self(.forked) }
+  package static var forked: Self { Self(.forked) }
 
   /// An error with the code ``Code/stopped``.
-  public static var stopped: Self { Self(.stopped) }
+  package static var stopped: Self { Self(.stopped) }
 }
 
 extension RedisSharedStateError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
@@ -390,6 +397,8 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
       "The name \(name.map { "'\(RedisName.printable($0))' " } ?? "")is not usable: \(reason)."
     case .serverRequired:
       "A Redis server is required, but REDIS_URL is not set. Set it, for example to redis://127.0.0.1:6379."
+    case .defaultInUse:
+      "The default store is in use. Set another one at launch, before the first key uses it."
     case .unreachable(let reason):
       "The Redis server cannot be reached: \(reason)."
     case .disconnected(let reason):
@@ -551,7 +560,7 @@ extension RedisSharedStateError: StoreError {
     switch cause {
     // The store stays connected, so only the share reports it.
     case .permissionDenied(_, let subject): subject == nil
-    case .invalidURL, .serverRequired, .unreachable, .disconnected, .timedOut, .tlsFailed, .unsupported,
+    case .invalidURL, .serverRequired, .defaultInUse, .unreachable, .disconnected, .timedOut, .tlsFailed, .unsupported,
       .authenticationFailed, .sentinelAuthenticationFailed, .notPrimary, .moved, .outOfThreads, .serverError,
       .protocolViolation, .changesGivenUp, .undelivered, .outcomeUnknown, .notStored, .forked,
       .stopped:

@@ -5,13 +5,18 @@ public import SharedStateDependencies
 import Synchronization
 
 extension RedisStore {
-  /// The store of `.redis` keys that name none. In a program that is the store of
-  /// ``fromEnvironment(requireServer:logger:metrics:environment:)``. Set another one at launch, before the first key
-  /// uses the default; afterwards the setter only reports an issue, and the store in use stays. In a test it is a fresh
-  /// fake of that test.
-  public static var `default`: RedisStore {
-    get { DependencyValues.current.defaultRedisStore }
-    set { prepareDependencies { $0.defaultRedisStore = newValue } }
+  /// The store of `.redis` keys that name none.
+  ///
+  /// In a program it is the store of ``fromEnvironment(requireServer:logger:metrics:environment:)``, or that of
+  /// ``setDefault(_:)``. In a test it is a fresh fake of that test.
+  public static var `default`: RedisStore { DependencyValues.current.defaultRedisStore }
+
+  /// Sets the store of `.redis` keys that name none, for the rest of the program.
+  ///
+  /// Call it once, at launch, before the first key uses the default. In a test it holds for that test.
+  /// - Throws: ``RedisSharedStateError/Code/defaultInUse``; the present store stays the default.
+  public static func setDefault(_ store: RedisStore) throws(RedisSharedStateError) {
+    guard DependencyValues.prepare({ $0.defaultRedisStore = store }).late.isEmpty else { throw .defaultInUse }
   }
 
   /// Runs an operation in which another store is the default, as for a service in a test.

@@ -81,7 +81,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
         let dependencies = DependencyValues.inForce
         let core = RootCore(
           initialState: state,
-          reduction: reducer().reduction,
+          reduction: reducer()._reduction,
           feature: R.self,
           dependencies: DependencyScope(dependencies),
           monitor: recorder

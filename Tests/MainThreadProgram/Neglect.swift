@@ -17,7 +17,7 @@ enum Neglect {
 
   @MainActor
   static func leave(_ url: String, flushes: Bool) throws {
-    RedisStore.default = RedisStore(try RedisConfiguration(url: url))
+    try RedisStore.setDefault(RedisStore(try RedisConfiguration(url: url)))
     if flushes { RedisStore.default.flushAtExit(within: .seconds(30)) }
     let count = Shared(wrappedValue: 0, .redis("count"))
     count.withLock { $0 = 1 }

@@ -37,7 +37,7 @@ struct SimulatedDocument: Hashable, Codable, CustomStringConvertible {
   var set: Set<Int>?
   /// A collection that an older release does not know.
   var map: [String: Int]?
-  var sum: Tally?
+  var sum: MergingCounter?
 
   /// The largest number of bytes of a document that does not count as large.
   static let inlineLimit = 256

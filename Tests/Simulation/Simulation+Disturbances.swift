@@ -319,7 +319,7 @@ extension Simulation {
     document.set = chance(8) ? nil : Set(SimulatedChange.elements.filter { _ in chance(3) })
     let keys = SimulatedChange.keys.filter { _ in chance(2) }
     document.map = chance(8) ? nil : Dictionary(uniqueKeysWithValues: keys.map { ($0, makeValue()) })
-    document.sum = chance(8) ? nil : Tally(Int.random(in: 0...9, using: &random))
+    document.sum = chance(8) ? nil : MergingCounter(Int.random(in: 0...9, using: &random))
   }
 
   /// Writes as another program that knows revisions.

@@ -7,7 +7,7 @@ import SharedState
 enum Samples {
   static let types: [any (Codable & Equatable & Sendable).Type] = [
     Numbers.self, Config.self, [Payment].self, [String: Int].self, [Color: [Int]].self, Set<String>.self, Special.self,
-    Tree.self, [Item].self, AnyValue.self, Odd.self, IdentifiedArrayOf<Item>.self, Tally.self,
+    Tree.self, [Item].self, AnyValue.self, Odd.self, IdentifiedArrayOf<Item>.self, MergingCounter.self,
   ]
 
   struct Numbers: Codable, Equatable, Sendable {
@@ -38,7 +38,7 @@ enum Samples {
     var set: Set<Int>?
     var map: [String: Item]?
     var payment: Payment?
-    var visits: Tally?
+    var visits: MergingCounter?
   }
 
   struct Special: Codable, Equatable, Sendable {

@@ -54,7 +54,7 @@ extension Reducer {
     _ destination: some Reducer<ChildState, ChildAction>,
     at location: CallSite
   ) -> some Reducer<State, Action> {
-    let child = LazyReduction { destination.reduction }
+    let child = LazyReduction { destination._reduction }
     let part = StatePart(toPresentation)
     let embed: @Sendable (StateIdentity, Effect<ChildAction>) -> Effect<Action> = { identity, effect in
       effect.map { path.embed(.presented($0)) }

@@ -25,7 +25,7 @@ extension Store {
       log.begin(state)
       return RootCore(
         initialState: state,
-        reduction: reducer().reduction,
+        reduction: reducer()._reduction,
         feature: R.self,
         dependencies: .kept,
         monitor: log
@@ -96,7 +96,7 @@ extension Store {
         description: "The replay of '\(feature)' does not begin with the recorded state:\n\n\(difference)"
       )
     }
-    let reduction = reducer.reduction
+    let reduction = reducer._reduction
     for (index, entry) in contents.inOrder.enumerated() {
       // An effect may have made elements in between.
       elements.setNext(entry.nextElement)

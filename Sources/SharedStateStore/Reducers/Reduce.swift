@@ -4,24 +4,25 @@ public struct Reduce<State: Sendable, Action: Sendable>: Reducer {
   public typealias Body = Never
 
   /// The reduction that a store calls.
-  public let reduction: Reduction<State, Action>
+  @_documentation(visibility: private)
+  public let _reduction: Reduction<State, Action>
 
   /// A reducer that calls a closure, on one thread at a time.
   @inlinable
   public init(_ reduce: @escaping @Sendable (_ state: inout State, _ action: Action) -> Effect<Action>) {
-    reduction = Reduction(reduce)
+    _reduction = Reduction(reduce)
   }
 
   /// Another reducer, with its type erased.
   @inlinable
   public init(_ reducer: some Reducer<State, Action>) {
-    reduction = reducer.reduction
+    _reduction = reducer._reduction
   }
 
   /// Calls the closure.
   @inlinable
   public func reduce(into state: inout State, action: Action) -> Effect<Action> {
-    reduction(&state, action)
+    _reduction(&state, action)
   }
 }
 

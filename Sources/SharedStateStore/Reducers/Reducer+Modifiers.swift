@@ -24,11 +24,11 @@ package struct ModifiedReducer<Base: Reducer>: Reducer {
 
   /// Made only when it is first needed, so that a feature may contain itself.
   @inlinable
-  package var reduction: Reduction<State, Action> { modify(base.reduction) }
+  package var _reduction: Reduction<State, Action> { modify(base._reduction) }
 
   @inlinable
   package func reduce(into state: inout State, action: Action) -> Effect<Action> {
-    reduction(&state, action)
+    _reduction(&state, action)
   }
 }
 

@@ -38,8 +38,9 @@ public protocol Reducer<State, Action>: Sendable {
   /// The reducers that this one is made of.
   @ReducerBuilder<State, Action> var body: Body { get }
 
-  /// The reduction that a store calls. A reducer that is made of others uses theirs.
-  var reduction: Reduction<State, Action> { get }
+  /// The reduction that a store calls. The library implements it for every reducer.
+  @_documentation(visibility: private)
+  var _reduction: Reduction<State, Action> { get }
 }
 
 /// A reducer of the state and the actions of another one, as in `var body: some ReducerOf<Self>`.
@@ -55,8 +56,9 @@ extension Reducer where Body == Never {
   }
 
   /// Calls ``reduce(into:action:)``.
+  @_documentation(visibility: private)
   @inlinable
-  public var reduction: Reduction<State, Action> {
+  public var _reduction: Reduction<State, Action> {
     Reduction { state, action in reduce(into: &state, action: action) }
   }
 }
@@ -69,6 +71,7 @@ extension Reducer where Body: Reducer, Body.State == State, Body.Action == Actio
   }
 
   /// The reduction of ``body``.
+  @_documentation(visibility: private)
   @inlinable
-  public var reduction: Reduction<State, Action> { body.reduction }
+  public var _reduction: Reduction<State, Action> { body._reduction }
 }

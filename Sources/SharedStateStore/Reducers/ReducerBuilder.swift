@@ -100,8 +100,9 @@ public struct CombineReducers<State: Sendable, Action: Sendable, Reducers: Reduc
   }
 
   /// The reduction of the reducers.
+  @_documentation(visibility: private)
   @inlinable
-  public var reduction: Reduction<State, Action> { reducers.reduction }
+  public var _reduction: Reduction<State, Action> { reducers._reduction }
 
   /// Calls the reducers.
   @inlinable
@@ -126,11 +127,12 @@ where First.State == Second.State, First.Action == Second.Action {
   case second(Second)
 
   /// The reduction of the chosen reducer.
+  @_documentation(visibility: private)
   @inlinable
-  public var reduction: Reduction<State, Action> {
+  public var _reduction: Reduction<State, Action> {
     switch self {
-    case .first(let reducer): reducer.reduction
-    case .second(let reducer): reducer.reduction
+    case .first(let reducer): reducer._reduction
+    case .second(let reducer): reducer._reduction
     }
   }
 
@@ -162,8 +164,9 @@ public struct OptionalReducer<Wrapped: Reducer>: Reducer {
   }
 
   /// The reduction of the reducer, if it is there.
+  @_documentation(visibility: private)
   @inlinable
-  public var reduction: Reduction<State, Action> { wrapped?.reduction ?? Reduction { _, _ in .none } }
+  public var _reduction: Reduction<State, Action> { wrapped?._reduction ?? Reduction { _, _ in .none } }
 
   /// Calls the reducer, if it is there.
   @inlinable
@@ -194,10 +197,11 @@ where First.State == Second.State, First.Action == Second.Action {
   }
 
   /// The reduction of the first reducer, and then of the second.
+  @_documentation(visibility: private)
   @inlinable
-  public var reduction: Reduction<State, Action> {
-    let first = first.reduction
-    let second = second.reduction
+  public var _reduction: Reduction<State, Action> {
+    let first = first._reduction
+    let second = second._reduction
     return Reduction(
       run: { state, action in
         let effect = first.run(&state, action)

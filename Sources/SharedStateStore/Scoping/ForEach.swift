@@ -50,7 +50,7 @@ extension Reduction {
     _ element: some Reducer<ElementState, ElementAction>,
     at location: CallSite
   ) -> @Sendable (Self) -> Self {
-    let child = LazyReduction { element.reduction }
+    let child = LazyReduction { element._reduction }
     let component: @Sendable (ID) -> PathComponent = {
       PathComponent(place: part.keyPath, identity: .value(AnyHashable($0)))
     }

@@ -30,7 +30,7 @@ extension Reducer {
     at location: CallSite
   ) -> some Reducer<State, Action> {
     return ModifiedReducer(self) { base in
-      base.withCase(toChildState, toChildAction, LazyReduction { child.reduction }, location)
+      base.withCase(toChildState, toChildAction, LazyReduction { child._reduction }, location)
     }
   }
 }

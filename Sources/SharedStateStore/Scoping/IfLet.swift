@@ -36,7 +36,7 @@ extension Reducer {
     return ModifiedReducer(self) { base in
       base.withChild(
         action: toChildAction,
-        LazyReduction { child.reduction },
+        LazyReduction { child._reduction },
         component: { PathComponent(place: toChildState, identity: $0) },
         read: { part.read($0) },
         modify: { state, body in

@@ -17,7 +17,8 @@ public struct Scope<ParentState: Sendable, ParentAction: Sendable, Child: Reduce
   public typealias Body = Never
 
   /// The reduction that a store calls.
-  public let reduction: Reduction<ParentState, ParentAction>
+  @_documentation(visibility: private)
+  public let _reduction: Reduction<ParentState, ParentAction>
 
   /// A child by a key path of the state and a case key path of the actions.
   @inlinable
@@ -26,7 +27,7 @@ public struct Scope<ParentState: Sendable, ParentAction: Sendable, Child: Reduce
     action toChildAction: CaseKeyPath<ParentAction, ChildAction>,
     @ReducerBuilder<ChildState, ChildAction> child: () -> Child
   ) where ChildState == Child.State, ChildAction == Child.Action {
-    self.init(part: StatePart(toChildState), path: AnyCasePath(toChildAction), child: child().reduction)
+    self.init(part: StatePart(toChildState), path: AnyCasePath(toChildAction), child: child()._reduction)
   }
 
   /// A child by a key path of the state and a case key path of the actions, without a label for the former.
@@ -46,7 +47,7 @@ public struct Scope<ParentState: Sendable, ParentAction: Sendable, Child: Reduce
     action toChildAction: AnyCasePath<ParentAction, ChildAction>,
     @ReducerBuilder<ChildState, ChildAction> child: () -> Child
   ) where ChildState == Child.State, ChildAction == Child.Action {
-    self.init(part: StatePart(toChildState), path: toChildAction, child: child().reduction)
+    self.init(part: StatePart(toChildState), path: toChildAction, child: child()._reduction)
   }
 
   /// A child of a case, by case key paths of the state and of the actions.
@@ -81,10 +82,10 @@ public struct Scope<ParentState: Sendable, ParentAction: Sendable, Child: Reduce
     column: UInt = #column
   ) where ChildState == Child.State, ChildAction == Child.Action {
     let child = child()
-    reduction = Reduction { _, _ in .none }.withCase(
+    _reduction = Reduction { _, _ in .none }.withCase(
       toChildState,
       toChildAction,
-      LazyReduction { child.reduction },
+      LazyReduction { child._reduction },
       CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     )
   }
@@ -95,7 +96,7 @@ public struct Scope<ParentState: Sendable, ParentAction: Sendable, Child: Reduce
     path: AnyCasePath<ParentAction, Child.Action>,
     child: Reduction<Child.State, Child.Action>
   ) {
-    reduction = Reduction(
+    _reduction = Reduction(
       run: { state, action in
         guard let childAction = path.extract(from: action) else { return .none }
         let effect = part.modify(&state) { child.run(&$0, childAction) }
@@ -116,6 +117,6 @@ public struct Scope<ParentState: Sendable, ParentAction: Sendable, Child: Reduce
   /// Calls the child, if the action is one of its own.
   @inlinable
   public func reduce(into state: inout ParentState, action: ParentAction) -> Effect<ParentAction> {
-    reduction(&state, action)
+    _reduction(&state, action)
   }
 }

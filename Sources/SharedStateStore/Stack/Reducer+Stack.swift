@@ -56,7 +56,7 @@ extension Reduction {
     _ destination: some Reducer<ElementState, ElementAction>,
     at location: CallSite
   ) -> @Sendable (Self) -> Self {
-    let element = LazyReduction { destination.reduction }
+    let element = LazyReduction { destination._reduction }
     let component: @Sendable (StackElementID) -> PathComponent = {
       PathComponent(place: part.keyPath, identity: .element($0))
     }

@@ -37,7 +37,7 @@ public final class Store<State: Sendable, Action: Sendable>: Sendable {
     self.init(
       root: prepared(by: prepareDependencies) {
         let reducer = reducer()
-        return RootCore(initialState(), reducer.reduction, feature: R.self)
+        return RootCore(initialState(), reducer._reduction, feature: R.self)
       }
     )
   }

@@ -16,7 +16,7 @@ import Testing
     var tags: Set<String> = ["b", "a"]
     var stock = [UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)): 1]
     var payment = Payment.card(number: 1)
-    var visits: Tally = 7
+    var visits: MergingCounter = 7
     var plain = [1, 2]
   }
 
@@ -93,8 +93,8 @@ import Testing
 
   @Test func talliesAddUp() throws {
     let coders = try Coders()
-    guard case .mergeable(let merge) = try coders.forms([Tally(5)]).values.first else {
-      Issue.record("A tally must have its form.")
+    guard case .mergeable(let merge) = try coders.forms([MergingCounter(5)]).values.first else {
+      Issue.record("A counter must have its form.")
       return
     }
     let (five, six, nine, text) = (try document("5"), try document("6"), try document("9"), try document("\"x\""))

@@ -206,7 +206,7 @@ import Testing
   @Test func whatWasMergedBeforeCountsOnce() throws {
     // My value is still based on 0, and the stored one is 2, because an earlier change of mine was merged.
     let coders = try Coders()
-    func formed(_ tally: Tally) throws -> FormedDocument {
+    func formed(_ tally: MergingCounter) throws -> FormedDocument {
       try coders.encoder.encode(tally, formsReadBy: coders.decoder).formed()
     }
     let outcome = try ThreeWayMerge.merge(raw: document("2"), base: formed(0), mine: formed(2), theirs: document("2"))

@@ -18,7 +18,7 @@ struct ElementsMergeTests {
     var tags: Set<String> = ["a", "b"]
     var limits: [Region: Int] = [.north: 1, .south: 1]
     var items = [Item(id: 1), Item(id: 2), Item(id: 3)]
-    var visits = Tally(10)
+    var visits = MergingCounter(10)
     var note = ""
   }
 
@@ -43,7 +43,7 @@ struct ElementsMergeTests {
       tags: ["b", "c"],
       limits: [.north: 5, .south: 1, .west: 3],
       items: [Item(id: 1, title: "another one", price: 7), Item(id: 3), Item(id: 2), Item(id: 4)],
-      visits: Tally(13)
+      visits: MergingCounter(13)
     )
     #expect(pair.first.wrappedValue == merged)
     #expect(pair.second.wrappedValue == merged)

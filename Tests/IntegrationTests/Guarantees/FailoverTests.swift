@@ -116,7 +116,7 @@ struct FailoverTests {
     var lower = 0
     var upper = 10
     var items: [Item] = []
-    var visits = Tally(0)
+    var visits = MergingCounter(0)
 
     func validate() throws {
       guard lower <= upper else { throw Invalid() }
@@ -163,7 +163,7 @@ struct FailoverTests {
     try await copy.save()
     scene.moveServices()
     let items = [Item(id: 1), Item(id: 2), Item(id: 3)]
-    let merged = Range(lower: 7, upper: 9, items: items, visits: Tally(3))
+    let merged = Range(lower: 7, upper: 9, items: items, visits: MergingCounter(3))
     for share in [share, copy] {
       try await share.becomes(goTogether ? merged : accepted)
       try await share.load()

@@ -191,6 +191,23 @@ struct EnvironmentTests {
     }
   }
 
+  @Test("can be replaced until it is used")
+  func replaced() throws {
+    let store = RedisStore.inProcess(InProcessRedis())
+    try RedisStore.setDefault(store)
+    #expect(RedisStore.default === store)
+    #expect(throws: RedisSharedStateError.defaultInUse) { try RedisStore.setDefault(.inProcess(InProcessRedis())) }
+    #expect(RedisStore.default === store)
+  }
+
+  @Test("cannot be replaced once a share uses it")
+  func used() {
+    let store = RedisStore.default
+    @Shared(.redis("count")) var count = 0
+    #expect(throws: RedisSharedStateError.defaultInUse) { try RedisStore.setDefault(.inProcess(InProcessRedis())) }
+    #expect(RedisStore.default === store)
+  }
+
   @Test("a REDIS_URL that is malformed never falls back to the fake")
   func malformed() {
     #expect(throws: RedisSharedStateError.self) {

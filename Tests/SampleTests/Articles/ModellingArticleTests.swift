@@ -29,7 +29,7 @@ struct ModellingArticleTests {
     var items: IdentifiedArrayOf<Item> = []
     var stock: [UUID: Int] = [:]
     var tags: Set<String> = []
-    var visits: Tally = 0
+    var visits: MergingCounter = 0
     var payment = Payment.invoice(days: 30)
     var delivery: Delivery?
     var openingHours = [8, 18]
@@ -186,12 +186,12 @@ struct ModellingArticleTests {
   @Test func talliesAddUpUnderAKeyEach() async throws {
     let today = "2026-11-24"
     let server = InProcessRedis()
-    let other = Shared(wrappedValue: [String: Tally](), .redis("visits", store: .inProcess(server)))
+    let other = Shared(wrappedValue: [String: MergingCounter](), .redis("visits", store: .inProcess(server)))
     try await withDependencies {
       $0.defaultRedisStore = .inProcess(server)
     } operation: {
       server.pause()
-      @Shared(.redis("visits")) var visits: [String: Tally] = [:]
+      @Shared(.redis("visits")) var visits: [String: MergingCounter] = [:]
       $visits.withLock { $0[today, default: 0].value += 1 }
       other.withLock { $0[today, default: 0].value += 2 }
       server.resume()
@@ -202,7 +202,7 @@ struct ModellingArticleTests {
     }
     // Set back by both services, it is set back twice.
     #expect(
-      try await merge(Tally(10)) {
+      try await merge(MergingCounter(10)) {
         $0 = 0
       } _: {
         $0 = 0

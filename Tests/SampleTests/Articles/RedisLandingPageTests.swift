@@ -21,9 +21,9 @@ struct RedisLandingPageTests {
     #expect(store.status == .stopped)
   }
 
-  @Test func aProgramDecidesForItself() {
+  @Test func aProgramDecidesForItself() throws {
     let configuration = RedisConfiguration.inProcess
-    RedisStore.default = RedisStore(configuration)
+    try RedisStore.setDefault(RedisStore(configuration))
     // The store has no server, and would look for one for ever.
     defer { RedisStore.default.stop() }
     #expect(RedisStore.default.status != .inProcess)

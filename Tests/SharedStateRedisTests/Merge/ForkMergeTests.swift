@@ -16,7 +16,7 @@ struct ForkMergeTests {
     var items: [Item] = []
     var tags: Set<String> = []
     var limits: [UUID: Int] = [:]
-    var visits = Tally(0)
+    var visits = MergingCounter(0)
     var minimum: Int?
     var maximum: Int?
   }

@@ -1,8 +1,8 @@
 /// A number that several services add to: every addition counts.
 ///
 /// In the document it is a plain number. Setting it back to zero subtracts its value, and two services that do so at
-/// the same time subtract it twice. Begin a new tally under a new key instead.
-public struct Tally: Hashable, Sendable {
+/// the same time subtract it twice. Begin a new counter under a new key instead.
+public struct MergingCounter: Hashable, Sendable {
   /// The sum of all that was added.
   public var value: Int
 
@@ -12,15 +12,15 @@ public struct Tally: Hashable, Sendable {
   }
 }
 
-extension Tally: ThreeWayMergeable {
+extension MergingCounter: ThreeWayMergeable {
   /// Adds what both sides have added. A sum that does not fit in an `Int` becomes the nearest one that does.
-  public static func merged(base: Tally?, mine: Tally, theirs: Tally) -> Tally {
+  public static func merged(base: MergingCounter?, mine: MergingCounter, theirs: MergingCounter) -> MergingCounter {
     let sum = Int128(theirs.value) + Int128(mine.value) - Int128(base?.value ?? 0)
-    return Tally(Int(clamping: sum))
+    return MergingCounter(Int(clamping: sum))
   }
 }
 
-extension Tally: Codable {
+extension MergingCounter: Codable {
   /// Reads a plain number.
   public init(from decoder: any Decoder) throws {
     value = try decoder.singleValueContainer().decode(Int.self)
@@ -33,14 +33,14 @@ extension Tally: Codable {
   }
 }
 
-extension Tally: ExpressibleByIntegerLiteral {
+extension MergingCounter: ExpressibleByIntegerLiteral {
   /// Begins with a value.
   public init(integerLiteral value: Int) {
     self.init(value)
   }
 }
 
-extension Tally: CustomStringConvertible {
+extension MergingCounter: CustomStringConvertible {
   /// The number.
   public var description: String { "\(value)" }
 }
