@@ -25,8 +25,8 @@ struct SimulatedOperation {
   var stored = Replica.State(revision: .none, content: .absent)
   /// What the box showed before the change.
   var origin = Replica.Base.defaultValue
-  /// The version that the service held when it made the commit.
-  var held = StoredValue(meta: nil, content: .absent)
+  /// The verified version of the service when it made the commit.
+  var verified = StoredValue(meta: nil, content: .absent)
   /// Whether the commit keeps the changes of others.
   var isMerged = false
   /// The metas that the commit has made, one on each server where it has taken effect.

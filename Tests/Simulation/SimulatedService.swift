@@ -254,8 +254,11 @@ final class SimulatedService: CustomStringConvertible {
         } else {
           operations[commit.operation.number] = SimulatedOperation(box: box, purpose: .repair)
         }
-        let held = link.members[id]?.replica.held
-        operations[commit.operation.number]?.held = StoredValue(meta: held?.meta, content: held?.content ?? .absent)
+        let verified = link.members[id]?.replica.lastVerified
+        operations[commit.operation.number]?.verified = StoredValue(
+          meta: verified?.meta,
+          content: verified?.content ?? .absent
+        )
       }
     }
   }

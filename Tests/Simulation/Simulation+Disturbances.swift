@@ -399,7 +399,7 @@ extension Simulation {
     let stored = stored(name)
     guard stored.document != nil, let meta = stored.meta, let vitals = server.facts(for: 0).vitals else { return false }
     let replicas = services.flatMap { $0.link.members.elements }.map(\.replica).filter { $0.names == name }
-    return replicas.allSatisfy { $0.held.meta?.version == meta.version && $0.held.sighting == vitals }
+    return replicas.allSatisfy { $0.lastVerified.meta?.version == meta.version && $0.lastVerified.sighting == vitals }
   }
 
   /// Whether the server reports the next write of a value to every service that it reports writes to.

@@ -238,7 +238,7 @@ extension Simulation {
       guard !box.hasGivenUp else { return }
       let replica = service.link.members[box.id]?.replica
       // Only the meta of the newest version is left on the server, and another service may still have its document.
-      // Until that is known, the held version is all that there is to show.
+      // Until that is known, the verified version is all that there is to show.
       guard replica?.online?.repairs.wait?.grace != .antiEntropy else { return }
       // The same content may have got another revision.
       let reflected = max(box.revision, replica?.shown.baseRevision ?? .none)

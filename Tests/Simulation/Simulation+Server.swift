@@ -190,10 +190,10 @@ extension Simulation {
       adoptions[commit.names] = SimulatedAdoption(box: operation.box, revision: after.revision)
     case .repair: written.cause = .merge
     }
-    if case .repair = operation.purpose, let held = operation.held.meta, let lineage = after.meta?.lineage,
-      lineage.covers(held.version)
+    if case .repair = operation.purpose, let verified = operation.verified.meta, let lineage = after.meta?.lineage,
+      lineage.covers(verified.version)
     {
-      written.includes = recorder.stored(operation.held)
+      written.includes = recorder.stored(operation.verified)
     }
     record(written)
   }

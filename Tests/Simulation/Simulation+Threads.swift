@@ -261,7 +261,7 @@ extension Simulation {
         guard !replica.hasUndecided else { continue }
         // Not the whole meta: a version that another service has restored may have another expiry. Not only the
         // revision: the commit before this one may have got the same revision on another server.
-        let known = [stored.meta, replica.held.meta].compactMap(\.self)
+        let known = [stored.meta, replica.lastVerified.meta].compactMap(\.self)
         func isKnown(_ made: Meta) -> Bool {
           known.contains { $0.version == made.version && $0.writer == made.writer }
         }

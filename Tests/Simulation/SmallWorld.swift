@@ -228,8 +228,10 @@ struct SmallWorld {
     )
     if case .repair(let repair)? = replica?.inFlight?.purpose {
       if repair.kind != .adopt { written.cause = .merge }
-      if let held = replica?.held, let meta = held.meta, stored.meta?.lineage.covers(meta.version) ?? false {
-        written.includes = Self.recorded(StoredValue(meta: meta, content: held.content))
+      if let verified = replica?.lastVerified, let meta = verified.meta,
+        stored.meta?.lineage.covers(meta.version) ?? false
+      {
+        written.includes = Self.recorded(StoredValue(meta: meta, content: verified.content))
       }
     } else if case .document = commit.content {
       written.cause = .change(through: Int(services[index].stamp))
@@ -278,7 +280,7 @@ struct SmallWorld {
     case .committed(let made, _, _): revision = made
     // The commit took effect, but its connection broke before the reply.
     case .conflict(let stored, _) where !replica.hasUndecided:
-      let known = [stored.meta, replica.held.meta].compactMap(\.self)
+      let known = [stored.meta, replica.lastVerified.meta].compactMap(\.self)
       revision = known.first { job.hasMade($0, writer: replica.policy.writer) }?.revision
     case .conflict, .wrongType: revision = nil
     }
@@ -440,7 +442,7 @@ struct SmallWorld {
     hasher.combine(replica.confirmed.meta)
     hasher.combine(replica.confirmed.isMetaCertain)
     hasher.combine(replica.shown.sight)
-    hasher.combine(replica.evidence.floor)
+    hasher.combine(replica.verified.floor)
     hasher.combine(replica.shown.base)
     hasher.combine(replica.shown.baseRevision)
     hasher.combine(replica.pending.isDirty)
@@ -450,23 +452,23 @@ struct SmallWorld {
     // Only the order of counters matters, not their values.
     for read in replica.online?.reads ?? [] {
       hasher.combine(replica.questions.sentReads - read.number)
-      hasher.combine(read.evidence == replica.evidence.changes)
+      hasher.combine(read.verifiedChanges == replica.verified.changes)
     }
     hasher.combine(replica.questions.answeredRead < replica.questions.sentReads)
-    hasher.combine(replica.held)
-    hasher.combine(replica.evidence.alternatives)
+    hasher.combine(replica.lastVerified)
+    hasher.combine(replica.verified.alternatives)
     hasher.combine(replica.confirmed.left)
     hasher.combine(replica.online?.repairs.absence?.stored)
-    hasher.combine(replica.online?.repairs.absence?.evidence == replica.evidence.changes)
+    hasher.combine(replica.online?.repairs.absence?.verifiedChanges == replica.verified.changes)
     hasher.combine(replica.online?.repairs.wait)
-    hasher.combine(replica.evidence.memory.entries)
+    hasher.combine(replica.verified.memory.entries)
     hasher.combine(replica.inFlight?.lineage)
     hasher.combine(replica.inFlight?.operation)
     hasher.combine(replica.inFlight?.content)
     hasher.combine(replica.inFlight?.condition)
     hasher.combine(replica.inFlight?.isSent)
     hasher.combine(replica.inFlight?.isInterrupted)
-    hasher.combine(replica.inFlight?.evidence == replica.evidence.changes)
+    hasher.combine(replica.inFlight?.verifiedChanges == replica.verified.changes)
   }
 
   private func combine(_ request: RedisRequest, into hasher: inout Hasher) {

@@ -15,17 +15,17 @@ enum Fork {
     /// restored the other.
     let stored: Data
     /// The document that the server has lost.
-    let held: Data
+    let verified: Data
 
-    init(base: Data?, stored: Data, held: Data) {
-      (self.base, self.stored, self.held) = (base, stored, held)
+    init(base: Data?, stored: Data, verified: Data) {
+      (self.base, self.stored, self.verified) = (base, stored, verified)
     }
   }
 
   /// The result of reconciling a fork.
   struct Outcome: Hashable, Sendable {
     let content: StoredValue.Content
-    /// The lineage of the held version, if the result counts as including it, so that no service merges it again.
+    /// The lineage of the verified version, if the result counts as including it, so that no service merges it again.
     let included: Lineage?
   }
 
@@ -40,22 +40,22 @@ enum Fork {
   /// A merge requires that the common base is remembered. If it is not, the stored document is kept whole, and a
   /// service that remembers the base can still merge. A deletion is not merged, because half of a document is of no
   /// use.
-  init(stored: StoredValue, held: Held, memory: Memory, isMerged: Bool) {
-    guard isMerged, let document = stored.document, let heldDocument = held.content.document,
-      let base = Self.base(stored.meta?.lineage, held.meta?.lineage, memory)
+  init(stored: StoredValue, verified: VerifiedVersion, memory: Memory, isMerged: Bool) {
+    guard isMerged, let document = stored.document, let verifiedDocument = verified.content.document,
+      let base = Self.base(stored.meta?.lineage, verified.meta?.lineage, memory)
     else {
-      self = .whole(Outcome(content: stored.content, included: isMerged ? nil : held.meta?.lineage))
+      self = .whole(Outcome(content: stored.content, included: isMerged ? nil : verified.meta?.lineage))
       return
     }
-    self = .merge(Documents(base: base, stored: document, held: heldDocument))
+    self = .merge(Documents(base: base, stored: document, verified: verifiedDocument))
   }
 
   /// The common base of both histories, which may be none; `nil` if it is forgotten.
-  private static func base(_ stored: Lineage?, _ held: Lineage?, _ memory: Memory) -> Data?? {
-    guard let stored, let held else { return .some(nil) }
-    let common = stored.commonRevision(with: held)
+  private static func base(_ stored: Lineage?, _ verified: Lineage?, _ memory: Memory) -> Data?? {
+    guard let stored, let verified else { return .some(nil) }
+    let common = stored.commonRevision(with: verified)
     if common == .none { return .some(nil) }
-    guard let entry = memory.newestCommon(stored, held), entry.version.revision == common else { return nil }
+    guard let entry = memory.newestCommon(stored, verified), entry.version.revision == common else { return nil }
     return .some(entry.document)
   }
 }

@@ -156,26 +156,26 @@ package struct Version: Hashable, Sendable {
   package let revision: Revision
 }
 
-/// How the stored version is related to the one that a service holds.
+/// How the stored version is related to the verified one.
 package enum Kinship: Hashable, Sendable {
   case same
-  /// The stored version includes the held one.
+  /// The stored version includes the verified one.
   case descendant
-  /// The held version includes the stored one.
+  /// The verified version includes the stored one.
   case ancestor
   /// Neither includes the other: the server has lost data, and a client has written since.
   case fork
 
-  package init(of stored: Meta, to held: Meta) {
-    if stored.version == held.version {
+  package init(of stored: Meta, to verified: Meta) {
+    if stored.version == verified.version {
       self = .same
       return
     }
-    switch (stored.lineage.covers(held.version), held.lineage.covers(stored.version)) {
+    switch (stored.lineage.covers(verified.version), verified.lineage.covers(stored.version)) {
     case (true, true):
       // At least one of the two is only presumed. The certain one counts, and if there is none, the stored version
       // counts.
-      self = held.lineage.names(stored.version) && !stored.lineage.names(held.version) ? .ancestor : .descendant
+      self = verified.lineage.names(stored.version) && !stored.lineage.names(verified.version) ? .ancestor : .descendant
     case (true, false): self = .descendant
     case (false, true): self = .ancestor
     case (false, false): self = .fork

@@ -81,35 +81,3 @@ struct Memory: Sendable {
       .max { $0.version.revision < $1.version.revision }
   }
 }
-
-/// The newest version of a value with evidence: it was read from the server, or the server has acknowledged a commit of
-/// it, or a message proves that the server has stored it.
-///
-/// Only this version is ever restored.
-struct Held: Hashable, Sendable {
-  /// `nil` if nothing was stored, or its revision is unknown.
-  private(set) var meta: Meta?
-  private(set) var content = StoredValue.Content.absent
-  /// The server's vitals when the version was seen last, or earlier ones; `nil` if they were not asked for then.
-  private(set) var sighting: Vitals?
-
-  init() {}
-
-  init(_ meta: Meta?, _ content: StoredValue.Content, seenWith vitals: Vitals?) {
-    (self.meta, self.content, sighting) = (meta, content, vitals)
-  }
-
-  var revision: Revision { meta?.revision ?? .none }
-
-  /// The version to restore on a server that has lost it; `nil` if there is none.
-  ///
-  /// A meta without its document shows that there was a document, but not which one.
-  var restorable: Meta? {
-    guard let meta else { return nil }
-    switch content {
-    case .document: return meta.kind == .set ? meta : nil
-    case .absent: return meta.kind == .deleted ? meta : nil
-    case .oversized, .otherType: return nil
-    }
-  }
-}

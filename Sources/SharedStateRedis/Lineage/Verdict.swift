@@ -1,22 +1,22 @@
 import Foundation
 
-/// How a service reacts to a stored value, given the version that it holds.
+/// How a service reacts to a stored value, given the verified version.
 ///
 /// Checked by a model of failovers, evictions, forgeries and external edits: see the article AcknowledgedSurvives.
 enum Verdict: Hashable, Sendable {
-  /// The stored value counts, and is held from now on.
+  /// The stored value counts, and is the verified version from now on.
   case follow
-  /// The stored value is shown. The held version stays.
+  /// The stored value is shown. The verified version stays.
   case show
-  /// Nothing is done. Commits may be based on the held version.
+  /// Nothing is done. Commits may be based on the verified version.
   case leave
   /// The value was written or deleted without a revision: it is adopted.
   case adopt
-  /// The server has lost the held version: it is restored.
+  /// The server has lost the verified version: it is restored.
   case restore
-  /// The server has lost the held version, and a client has written since: both are merged.
+  /// The server has lost the verified version, and a client has written since: both are merged.
   case merge
-  /// Only the meta of the stored version is left anywhere: the held version is written back with a higher revision.
+  /// Only the meta of the stored version is left anywhere: the verified version is written back with a higher revision.
   case giveBack
   /// Another service may repair the value: it is looked at again after a grace period.
   case wait(Grace)
@@ -33,7 +33,7 @@ package enum Grace: Hashable, Sendable, CaseIterable {
 /// The facts that lead to a verdict.
 struct Findings: Sendable {
   let stored: StoredValue
-  let held: Held
+  let verified: VerifiedVersion
   let memory: Memory
   /// The server's vitals after the stored value was found, or later ones; `nil` if the server does not report them.
   let vitals: Vitals?
@@ -42,7 +42,7 @@ struct Findings: Sendable {
   /// The grace period that has ended without a change.
   var grace: Grace?
 
-  private var sighting: Vitals? { held.sighting }
+  private var sighting: Vitals? { verified.sighting }
 
   /// Whether the era is the one in which the version was seen.
   private var isSameEra: Bool {
@@ -63,12 +63,12 @@ struct Findings: Sendable {
     case .oversized, .otherType: return .show
     case .document, .absent: break
     }
-    guard held.meta != nil else { return verdictOfNewcomer }
+    guard verified.meta != nil else { return verdictOfNewcomer }
     guard let meta = stored.meta else { return verdictWithoutMeta }
     return verdict(about: meta)
   }
 
-  /// The verdict if nothing is held.
+  /// The verdict if no version is verified.
   private var verdictOfNewcomer: Verdict {
     if isKnownOtherwise { return .adopt }
     if stored.meta != nil { return .follow }
@@ -79,13 +79,13 @@ struct Findings: Sendable {
     }
   }
 
-  /// The verdict if a version is held, and a document without a meta, or nothing at all, is stored.
+  /// The verdict if a version is verified, and a document without a meta, or nothing at all, is stored.
   private var verdictWithoutMeta: Verdict {
     switch stored.content {
     case .absent, .oversized, .otherType:
       // It has expired, or was evicted before this service saw it.
-      guard held.restorable != nil else { return .leave }
-      // A FLUSHALL counts as a deletion, even of versions written after the held one.
+      guard verified.restorable != nil else { return .leave }
+      // A FLUSHALL counts as a deletion, even of versions written after the verified one.
       return !isFirst && isUnmoved ? .adopt : .restore
     case .document(let document):
       if isOwn(document) { return .restore }
@@ -96,27 +96,27 @@ struct Findings: Sendable {
   }
 
   private func verdict(about meta: Meta) -> Verdict {
-    guard let held = held.meta else { return .follow }
-    let kinship = Kinship(of: meta, to: held)
+    guard let known = verified.meta else { return .follow }
+    let kinship = Kinship(of: meta, to: known)
     if stored.isGone { return verdictOfGone(meta, kinship) }
     switch kinship {
     case .same:
-      guard stored.content != self.held.content, !isGivenBack else { return .follow }
+      guard stored.content != verified.content, !isGivenBack else { return .follow }
       return isUnmoved || grace == .moment ? .adopt : .wait(.moment)
     case .descendant:
       return isKnownOtherwise ? .adopt : .follow
     case .ancestor:
       // The older document left on the server was edited.
       if isKnownOtherwise { return .merge }
-      return self.held.restorable == nil ? .adopt : .restore
+      return verified.restorable == nil ? .adopt : .restore
     case .fork:
-      return self.held.restorable == nil ? .follow : .merge
+      return verified.restorable == nil ? .follow : .merge
     }
   }
 
   /// The verdict if a meta describes a value that is missing.
   private func verdictOfGone(_ meta: Meta, _ kinship: Kinship) -> Verdict {
-    guard let lost = held.restorable else {
+    guard let lost = verified.restorable else {
       return kinship == .ancestor ? .leave : .follow
     }
     if kinship == .ancestor { return .restore }
@@ -140,10 +140,10 @@ struct Findings: Sendable {
     return stored.document.map { $0 != known } ?? false
   }
 
-  /// Whether a document is the held one, or one from its history.
+  /// Whether a document is the verified one, or one from its history.
   private func isOwn(_ document: Data) -> Bool {
-    guard let meta = held.meta else { return false }
-    return held.content == .document(document) || memory.includes(document, in: meta.lineage)
+    guard let meta = verified.meta else { return false }
+    return verified.content == .document(document) || memory.includes(document, in: meta.lineage)
   }
 
   /// Whether other services may know a version that this one does not.

@@ -11,7 +11,7 @@ extension LinkState {
   mutating func remembered(_ growth: Memory.Growth, by id: ReplicaID) {
     memories.add(growth, of: id)
     while let oldest = memories.popExcess() {
-      memories.forget(bytes: members[oldest]?.replica.evidence.memory.forgetOldest() ?? 0)
+      memories.forget(bytes: members[oldest]?.replica.verified.memory.forgetOldest() ?? 0)
     }
   }
 

@@ -228,7 +228,7 @@ package struct LinkState: Sendable {
       measurements.settled()
     }
     if member.replica.mayTakeEffectYet { hasUndecided = true }
-    memories.forget(member.replica.evidence.memory) { members[$0] != nil }
+    memories.forget(member.replica.verified.memory) { members[$0] != nil }
     if member.replica.policy.detectsForeignEdits { detecting -= 1 }
     if member.online?.isBehind ?? false { endWaitingForOne() }
     online?.agenda.cancelAll(of: id)
@@ -318,7 +318,7 @@ package struct LinkState: Sendable {
         emit(.incident(name: name, incident))
       }
     }
-    if let growth = members[id]?.replica.evidence.memory.takeGrowth() { remembered(growth, by: id) }
+    if let growth = members[id]?.replica.verified.memory.takeGrowth() { remembered(growth, by: id) }
     look(atProgressOf: id)
   }
 

@@ -272,13 +272,13 @@ package struct DocumentCoder<Value>: Sendable {
           raw: base?.document,
           base: base,
           mine: stored,
-          theirs: try JSONDocument(parsing: fork.held),
+          theirs: try JSONDocument(parsing: fork.verified),
           removal: rules.removal
         ).document
     } catch {
-      return .failure(.conflict(name: rules.name, local: fork.held, stored: fork.stored))
+      return .failure(.conflict(name: rules.name, local: fork.verified, stored: fork.stored))
     }
-    if merged.count > max(fork.stored.count, fork.held.count), let error = sizeError(of: merged) {
+    if merged.count > max(fork.stored.count, fork.verified.count), let error = sizeError(of: merged) {
       return .failure(error)
     }
     return accept(merged).map { _ in merged }

@@ -5,8 +5,8 @@ struct OutstandingReads: Sendable {
     let number: UInt64
     /// Its number among all questions.
     let question: UInt64
-    /// The count of changes of the evidence when it was sent.
-    let evidence: UInt64
+    /// How often the verified version had changed when it was sent.
+    let verifiedChanges: UInt64
   }
 
   /// How many questions were asked: reads and commits.
@@ -26,10 +26,10 @@ struct OutstandingReads: Sendable {
   var hasLoads: Bool { !loads.isEmpty }
 
   /// A read is about to be sent.
-  mutating func askRead(evidence: UInt64) -> Read {
+  mutating func askRead(verifiedChanges: UInt64) -> Read {
     sentReads += 1
     asked += 1
-    return Read(number: sentReads, question: asked, evidence: evidence)
+    return Read(number: sentReads, question: asked, verifiedChanges: verifiedChanges)
   }
 
   /// A commit is about to be sent. Returns its number among all questions.

@@ -5,11 +5,11 @@ struct RepairState: Sendable {
     enum Kind: Hashable, Sendable {
       /// The value was written or deleted without a revision: adopt it.
       case adopt
-      /// The server has lost the held version: restore it.
+      /// The server has lost the verified version: restore it.
       case restore
-      /// The server has lost the held version, and another client has written since: merge both.
+      /// The server has lost the verified version, and another client has written since: merge both.
       case merge
-      /// Only the meta of the stored version is left anywhere: write the held version back with a higher revision.
+      /// Only the meta of the stored version is left anywhere: write the verified version back with a higher revision.
       case giveBack
     }
 
@@ -24,8 +24,8 @@ struct RepairState: Sendable {
   struct Absence: Hashable, Sendable {
     let stored: StoredValue
     let isFirst: Bool
-    /// The count of changes of the evidence when the absence was found.
-    let evidence: UInt64
+    /// How often the verified version had changed when the absence was found.
+    let verifiedChanges: UInt64
   }
 
   /// A stored value that is looked at again after a grace period, because another service may repair it.
@@ -110,7 +110,7 @@ struct RepairState: Sendable {
     wait = nil
   }
 
-  /// Another service has restored the held version.
+  /// Another service has restored the verified version.
   mutating func restoredElsewhere() {
     if repair?.kind == .restore { repair = nil }
     (absence, wait) = (nil, nil)

@@ -36,28 +36,28 @@ extension Replica {
     _ vitals: Vitals,
     made: Meta? = nil
   ) -> [Action] {
-    evidence.raiseFloor(to: revision)
+    verified.raiseFloor(to: revision)
     if case .repair(let repair) = job.purpose { return mended(repair, job, revision, parent) }
     // After the largest revision the next one is smaller. Only a read shows what came in between.
     var actions: [Action] = revision < parent ? [.read] : []
     func isLatest(beside known: Revision) -> Bool { revision >= known || parent == known }
     // A version read after a lost reply is newer than the commit's, even one with the same revision.
-    let isSame = revision == held.revision
+    let isSame = revision == lastVerified.revision
     let isOvertaken =
-      job.isInterrupted && (!isLatest(beside: held.revision) || isSame && job.content != held.content)
+      job.isInterrupted && (!isLatest(beside: lastVerified.revision) || isSame && job.content != lastVerified.content)
     // A document that was evicted before anyone read it is known to its author. One with an expiry most likely expired.
     let isGone =
-      isOvertaken && held.restorable == nil && held.meta?.kind == .set
-      && (held.meta?.expiry == 0 || vitals != job.sighting)
-    let isKnown = isSame && (job.content == held.content || isGone)
+      isOvertaken && lastVerified.restorable == nil && lastVerified.meta?.kind == .set
+      && (lastVerified.meta?.expiry == 0 || vitals != job.sighting)
+    let isKnown = isSame && (job.content == lastVerified.content || isGone)
     let seen = isGone ? includedMeta(job, revision, parent) : nil
     let isCertain = made != nil || !job.isRedrafted || isKnown || seen != nil
-    let made = made ?? (isKnown ? held.meta : nil) ?? seen ?? madeMeta(job, revision, parent)
-    if isLatest(beside: held.revision) && !isOvertaken || isGone {
-      evidence.hold(made, job.content, job.sighting)
+    let made = made ?? (isKnown ? lastVerified.meta : nil) ?? seen ?? madeMeta(job, revision, parent)
+    if isLatest(beside: lastVerified.revision) && !isOvertaken || isGone {
+      verified.add(made, job.content, job.sighting)
       if !isCertain {
         // An earlier sending may have made it, with the lineage of that.
-        evidence.hold(or: madeMetas(job, revision, parent).filter { $0 != made })
+        verified.note(alternatives: madeMetas(job, revision, parent).filter { $0 != made })
         actions.append(.read)
       }
     }
@@ -100,8 +100,8 @@ extension Replica {
   {
     switch repair.kind {
     case .restore:
-      guard revision == held.revision, let meta = restoredMeta(over: repair.stored) else { return [] }
-      evidence.restored(meta, job.sighting)
+      guard revision == lastVerified.revision, let meta = restoredMeta(over: repair.stored) else { return [] }
+      verified.restored(meta, job.sighting)
       if revision == confirmed.revision { confirmed.take(confirmed.content, at: revision, meta) }
       return [.report(.restored(revision))]
     case .adopt:
@@ -110,9 +110,9 @@ extension Replica {
       online?.repairs.adopted(revision, read: questions.nextRead)
       return [.report(.adopted(revision)), .read]
     case .merge, .giveBack:
-      guard revision > held.revision, !job.isRedrafted else { return [.report(.merged(revision)), .read] }
+      guard revision > lastVerified.revision, !job.isRedrafted else { return [.report(.merged(revision)), .read] }
       let meta = madeMeta(job, revision, parent)
-      evidence.hold(meta, job.content, job.sighting)
+      verified.add(meta, job.content, job.sighting)
       var actions: [Action] = []
       if revision >= confirmed.revision {
         actions += confirm(job.content, revision, meta)
@@ -125,7 +125,7 @@ extension Replica {
 
   /// The meta made by a commit that was sent with several lineages, if a later version includes one of them.
   private func includedMeta(_ job: Job, _ revision: Revision, _ parent: Revision) -> Meta? {
-    madeMetas(job, revision, parent).first { held.meta?.lineage.names($0.version) ?? false }
+    madeMetas(job, revision, parent).first { lastVerified.meta?.lineage.names($0.version) ?? false }
   }
 
   /// The metas that a commit may have made: one for each lineage that it was sent with.
@@ -154,7 +154,7 @@ extension Replica {
     _ hasForgotten: Bool,
     _ vitals: Vitals
   ) -> [Action] {
-    let known = [stored.meta, held.meta].compactMap { $0 }
+    let known = [stored.meta, lastVerified.meta].compactMap { $0 }
     if !hasUndecided, let made = known.first(where: { job.hasMade($0, writer: policy.writer) }) {
       // This is our own version: the commit took effect, and the server that has it now, or has lost it since, has not
       // kept its operation.
@@ -164,7 +164,7 @@ extension Replica {
     var isUnread = false
     // The answer leaves out the document, but a read may bring it.
     if case .oversized(let bytes) = stored.content { isUnread = bytes <= policy.maximumBytes }
-    let isOutdated = isUnread || job.evidence != evidence.changes && !isNewer(stored)
+    let isOutdated = isUnread || job.verifiedChanges != verified.changes && !isNewer(stored)
     let actions = isOutdated ? [.read] : look(at: stored, question: job.question, vitals: vitals)
     switch job.purpose {
     case .repair(let refused):

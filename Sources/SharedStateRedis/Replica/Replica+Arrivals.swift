@@ -12,18 +12,18 @@ extension Replica {
     vitals: Vitals = Vitals(),
     clock: UInt64? = nil
   ) -> [Action] {
-    let isMissed = message.meta.parent > max(confirmed.revision, evidence.floor)
-    if message.meta.version == held.meta?.version, held.restorable != nil { return restored() }
+    let isMissed = message.meta.parent > max(confirmed.revision, verified.floor)
+    if message.meta.version == lastVerified.meta?.version, lastVerified.restorable != nil { return restored() }
     // The value was given back, or the message was on its way when a read had already found it deleted: only a read
     // decides.
     let isGone = confirmed.meta?.kind == .set && confirmed.content == .absent && message.revision == confirmed.revision
-    if isGone, includesHeld(message) { return [.read] }
-    let isKnown = held.meta?.lineage.covers(message.meta.version) ?? false
+    if isGone, includesVerified(message) { return [.read] }
+    let isKnown = lastVerified.meta?.lineage.covers(message.meta.version) ?? false
     let isNewer = message.revision > confirmed.revision
-    guard isNewer, includesHeld(message), !isKnown else {
-      if held.meta?.lineage.names(message.meta.version) ?? false { return [] }
+    guard isNewer, includesVerified(message), !isKnown else {
+      if lastVerified.meta?.lineage.names(message.meta.version) ?? false { return [] }
       // The message is of a history other than ours, which only a read can judge, or newer with a smaller revision.
-      return !isNewer && !isLater(message) && (isKnown || includesHeld(message)) ? [] : [.confirm]
+      return !isNewer && !isLater(message) && (isKnown || includesVerified(message)) ? [] : [.confirm]
     }
     if isOld(message, vitals, clock) { return [.confirm] }
     // The missed change is older than this message, but other messages may have been lost as well.
@@ -42,8 +42,8 @@ extension Replica {
     if content.size > policy.maximumBytes { return actions + [.read] }
     // The value may have been deleted after the message.
     if online?.repairs.overtaken() ?? false { actions.append(.read) }
-    evidence.raiseFloor(to: message.revision)
-    evidence.hold(message.meta, content, vitals)
+    verified.raiseFloor(to: message.revision)
+    verified.add(message.meta, content, vitals)
     return actions + confirm(content, message.revision, message.meta, isByWriter: true) + advance()
   }
 
@@ -58,27 +58,27 @@ extension Replica {
 
   /// Whether a message announces a newer version than the one shown, although its revision is smaller.
   private func isLater(_ message: ChangeMessage) -> Bool {
-    guard message.revision < confirmed.revision, includesHeld(message) else { return false }
+    guard message.revision < confirmed.revision, includesVerified(message) else { return false }
     guard let meta = confirmed.meta else { return true }
     return message.meta.lineage.covers(meta.version) || !meta.lineage.covers(message.meta.version)
   }
 
-  private func includesHeld(_ message: ChangeMessage) -> Bool {
-    held.meta.map { message.meta.lineage.covers($0.version) } ?? true
+  private func includesVerified(_ message: ChangeMessage) -> Bool {
+    lastVerified.meta.map { message.meta.lineage.covers($0.version) } ?? true
   }
 
-  /// The held version was announced once more: another service was faster to restore it.
+  /// The verified version was announced once more: another service was faster to restore it.
   private mutating func restored() -> [Action] {
     let isAwaited =
       online?.repairs.repair?.kind == .restore || online?.repairs.absence != nil || online?.repairs.wait != nil
     guard !isVerified || isAwaited else { return [] }
     online?.repairs.restoredElsewhere()
     confirmed.restored()
-    evidence.outdateQuestions()
+    verified.outdateQuestions()
     return advance()
   }
 
-  /// The stored value, if its summary shows that it is the held version; `nil` if the document has to be read.
+  /// The stored value, if its summary shows that it is the verified version; `nil` if the document has to be read.
   ///
   /// A document of the same length may still be another one, written without a revision. The link covers that case: it
   /// reads documents by chance, small ones also when no message announces them, and every one that was written without
@@ -89,7 +89,7 @@ extension Replica {
       confirmed.content.document != nil, summary.length != 0,
       stored.version == known.version, stored.parent == known.parent, stored.kind == known.kind,
       stored.writer == known.writer, !confirmed.isMetaCertain || stored.expiry == known.expiry,
-      held.meta?.version == stored.version, held.content == confirmed.content
+      lastVerified.meta?.version == stored.version, lastVerified.content == confirmed.content
     else { return nil }
     return StoredValue(meta: stored, content: confirmed.content)
   }
@@ -108,7 +108,7 @@ extension Replica {
     let isFirst = !isVerified
     if phase == .reading { online?.phase = .live }
     online?.isVerified = true
-    let isOutdated = isOvertaken || read.evidence != evidence.changes && !isNewer(stored)
+    let isOutdated = isOvertaken || read.verifiedChanges != verified.changes && !isNewer(stored)
     let actions = isOutdated ? [.read] : look(at: stored, question: read.question, isFirst: isFirst, vitals: vitals)
     outcomes.finish(pending.verify(read: number, state))
     // The expiry timer does not run without a connection.
@@ -119,7 +119,7 @@ extension Replica {
   /// A read was answered, and so were the ones before it. Returns it, or a new one if it is not known any more.
   private mutating func answer(read number: UInt64) -> OutstandingReads.Read {
     questions.answer(read: number)
-    var read = OutstandingReads.Read(number: number, question: questions.asked, evidence: evidence.changes)
+    var read = OutstandingReads.Read(number: number, question: questions.asked, verifiedChanges: verified.changes)
     while let first = online?.reads.first, first.number <= number {
       read = first
       online?.reads.removeFirst()
@@ -136,7 +136,7 @@ extension Replica {
   package mutating func counted(_ vitals: Vitals?) -> [Action] {
     guard let absence = online?.repairs.takeAbsence() else { return [] }
     // A message or a read has shown something else since.
-    guard evidence.changes == absence.evidence else { return [.read] + advance() }
+    guard verified.changes == absence.verifiedChanges else { return [.read] + advance() }
     return judge(absence.stored, absence.isFirst, vitals) + advance()
   }
 
@@ -187,18 +187,18 @@ extension Replica {
 
   // MARK: -
 
-  /// Whether an answer is at least as new as the held version.
+  /// Whether an answer is at least as new as the verified version.
   func isNewer(_ stored: StoredValue) -> Bool {
-    guard let held = held.meta else { return true }
+    guard let verified = lastVerified.meta else { return true }
     guard let meta = stored.meta else { return false }
-    switch Kinship(of: meta, to: held) {
+    switch Kinship(of: meta, to: verified) {
     case .descendant: return true
-    case .same: return stored.content == self.held.content
+    case .same: return stored.content == lastVerified.content
     case .ancestor, .fork: return false
     }
   }
 
-  /// Compares the stored value with the held version.
+  /// Compares the stored value with the verified version.
   ///
   /// - Parameters:
   ///   - question: The number of the question that this answers.
@@ -209,8 +209,8 @@ extension Replica {
     isFirst: Bool = false,
     vitals: Vitals
   ) -> [Action] {
-    evidence.raiseFloor(to: stored.revision)
-    evidence.decide(by: stored.meta)
+    verified.raiseFloor(to: stored.revision)
+    verified.decideMeta(by: stored.meta)
     // The repair for this stored value is under way already.
     let underWay = isCommitUnderWay ? repairUnderWay : nil
     if stored == underWay?.stored || stored == online?.repairs.repair?.stored {
@@ -218,7 +218,9 @@ extension Replica {
       return []
     }
     if isAboutEvictions(stored, vitals) {
-      online?.repairs.wait(for: RepairState.Absence(stored: stored, isFirst: isFirst, evidence: evidence.changes))
+      online?.repairs.wait(
+        for: RepairState.Absence(stored: stored, isFirst: isFirst, verifiedChanges: verified.changes)
+      )
       return [.count]
     }
     return judge(stored, isFirst, vitals)
@@ -231,11 +233,11 @@ extension Replica {
     case .oversized, .otherType: return false
     case .document, .absent: break
     }
-    // A service that finds nothing, and has never held anything, has nothing to lose.
-    if held.meta == nil, stored.meta == nil { return evictions == 0 && stored.content != .absent }
+    // A service that finds nothing, and has never verified anything, has nothing to lose.
+    if lastVerified.meta == nil, stored.meta == nil { return evictions == 0 && stored.content != .absent }
     let isGone = stored.content == .absent && stored.meta?.kind != .deleted
-    guard stored.meta == nil || isGone, held.restorable != nil else { return false }
-    return vitals == held.sighting
+    guard stored.meta == nil || isGone, lastVerified.restorable != nil else { return false }
+    return vitals == lastVerified.sighting
   }
 
   private mutating func judge(
@@ -246,8 +248,8 @@ extension Replica {
     online?.repairs.takeAbsence()
     let findings = Findings(
       stored: stored,
-      held: held,
-      memory: evidence.memory,
+      verified: lastVerified,
+      memory: verified.memory,
       vitals: vitals,
       isFirst: isFirst,
       grace: online?.repairs.wait.flatMap { $0.isOver && $0.stored == stored ? $0.grace : nil }
@@ -258,7 +260,7 @@ extension Replica {
   }
 
   private func isOlderThanGone(_ stored: StoredValue) -> Bool {
-    guard held.restorable == nil, let meta = stored.meta, stored.document != nil, confirmed.content == .absent,
+    guard lastVerified.restorable == nil, let meta = stored.meta, stored.document != nil, confirmed.content == .absent,
       meta.revision < confirmed.revision
     else { return false }
     return confirmed.meta.map { !meta.lineage.covers($0.version) } ?? true
@@ -288,9 +290,9 @@ extension Replica {
     if verdict == .wait(.antiEntropy), hasPendingChange {
       return online?.repairs.wait?.isOver ?? false ? .giveBack : .wait(.moment)
     }
-    // A later version was confirmed and is gone. Restoring the held one would go back, so it gets a new revision.
-    let isLater = confirmed.revision > held.revision
-    if verdict == .restore, isLater, stored.document == nil, held.content.document != nil { return .giveBack }
+    // A later version was confirmed and is gone. Restoring the verified one would go back, so it gets a new revision.
+    let isLater = confirmed.revision > lastVerified.revision
+    if verdict == .restore, isLater, stored.document == nil, lastVerified.content.document != nil { return .giveBack }
     return verdict
   }
 
@@ -303,7 +305,7 @@ extension Replica {
       if !mayRestore { return (isDeleted || isUnversioned) && policy.detectsForeignEdits ? .adopt : .follow }
     case .merge: if !mayRestore { return stored.meta == nil ? .adopt : .follow }
     // The edit is shown. It stays without a revision of its own for as long as a meta is stored beside it.
-    case .adopt: if !policy.detectsForeignEdits, stored.meta != nil || held.meta == nil { return .follow }
+    case .adopt: if !policy.detectsForeignEdits, stored.meta != nil || lastVerified.meta == nil { return .follow }
     case .follow, .show, .leave, .wait(.moment): break
     }
     return verdict
@@ -312,7 +314,8 @@ extension Replica {
   private mutating func act(on verdict: Verdict, _ stored: StoredValue, _ vitals: Vitals?) -> [Action] {
     switch verdict {
     case .follow:
-      let isLoss = held.meta.map { held in stored.meta.map { !$0.lineage.covers(held.version) } ?? true } ?? false
+      let isLoss =
+        lastVerified.meta.map { verified in stored.meta.map { !$0.lineage.covers(verified.version) } ?? true } ?? false
       return (isLoss ? reportLoss(of: stored) : []) + follow(stored, vitals)
     case .show:
       online?.repairs.drop()
@@ -320,23 +323,23 @@ extension Replica {
     case .leave:
       online?.repairs.drop()
       // An edit that is shown was evicted before it had a revision.
-      let isEdited = held.restorable == nil && confirmed.content.document != nil
+      let isEdited = lastVerified.restorable == nil && confirmed.content.document != nil
       if isEdited, stored.content == .absent { return show(stored) }
       confirmed.compare(with: stored.meta)
       return []
     case .adopt:
-      let isLoss = stored.revision < held.revision && stored.content != confirmed.content
+      let isLoss = stored.revision < lastVerified.revision && stored.content != confirmed.content
       let actions = (isLoss ? reportLoss(of: stored) : []) + show(stored)
       online?.repairs.plan(.adopt, of: stored)
       return actions
     case .restore:
       // An edit may have been shown meanwhile, and was evicted with the rest.
-      let isShown = confirmed.state == State(revision: held.revision, content: held.content)
-      let actions = isShown ? [] : confirm(held.content, held.revision, held.meta)
+      let isShown = confirmed.state == State(revision: lastVerified.revision, content: lastVerified.content)
+      let actions = isShown ? [] : confirm(lastVerified.content, lastVerified.revision, lastVerified.meta)
       online?.repairs.plan(.restore, of: stored)
       guard !isShown else { return reportLoss(of: stored) }
-      // The box has the held version if it was made here and no other state was shown since.
-      if shown.isMadeHere(held) { shown.markReflected() }
+      // The box has the verified version if it was made here and no other state was shown since.
+      if shown.isMadeHere(lastVerified) { shown.markReflected() }
       return reportLoss(of: stored) + actions
     case .merge:
       online?.repairs.plan(.merge, of: stored)
@@ -351,10 +354,10 @@ extension Replica {
     }
   }
 
-  /// Takes the stored value as the held version, and shows it.
+  /// Takes the stored value as the verified version, and shows it.
   mutating func follow(_ stored: StoredValue, _ vitals: Vitals?) -> [Action] {
     online?.repairs.drop()
-    evidence.hold(stored.meta, stored.content, vitals)
+    verified.add(stored.meta, stored.content, vitals)
     if stored.meta == nil, policy.dataLoss == .reseed { return show(stored) }
     let isKnown = stored.revision == confirmed.revision && stored.content == confirmed.content && unreadable == nil
     guard isKnown else { return confirm(stored.content, stored.revision, stored.meta) }
@@ -362,7 +365,7 @@ extension Replica {
     return []
   }
 
-  /// Shows the stored value without holding it, because it has no revision of its own.
+  /// Shows the stored value without making it the verified version, because it has no revision of its own.
   mutating func show(_ stored: StoredValue) -> [Action] {
     let revision = max(stored.revision, confirmed.revision)
     guard stored.content != confirmed.content || unreadable != nil || stored.revision > confirmed.revision else {
@@ -375,8 +378,8 @@ extension Replica {
   }
 
   private func reportLoss(of stored: StoredValue) -> [Action] {
-    guard held.meta != nil else { return [] }
-    return [.report(.lostHistory(confirmed: held.revision, stored: stored.revision))]
+    guard lastVerified.meta != nil else { return [] }
+    return [.report(.lostHistory(confirmed: lastVerified.revision, stored: stored.revision))]
   }
 
   /// Takes another state as the confirmed one.

@@ -14,8 +14,8 @@ extension Replica {
     package var stored: State
     /// The meta that the server is expected to have.
     var expected: Meta?
-    /// The lineage of the held version when the encoding began.
-    var held: Lineage?
+    /// The lineage of the verified version when the encoding began.
+    var verifiedLineage: Lineage?
     /// The document that the commit has to expect as well, because nothing else proves that the server has it.
     var basis: Data?
     /// Whether the changes of other services, and fields unknown to this one, are kept.
@@ -90,7 +90,7 @@ extension Replica {
       base: shown.base,
       stored: storedState,
       expected: confirmed.expectedMeta,
-      held: held.meta?.lineage,
+      verifiedLineage: lastVerified.meta?.lineage,
       basis: confirmed.expectedMeta == nil ? confirmed.content.document : nil,
       isMerged: policy.conflict.keepsOtherChanges && unreadable == nil,
       isReplacement: unreadable != nil
@@ -121,13 +121,13 @@ extension Replica {
   }
 
   private mutating func finish(merge encoded: Encoded, of documents: Fork.Documents) -> [Action] {
-    // The stored value or the held version may have changed meanwhile.
+    // The stored value or the verified version may have changed meanwhile.
     if let repair = online?.repairs.repair, repair.kind == .merge, case .merge(documents) = fork(of: repair) {
       let merged = try? encoded.result.get()?.merged
       // If the two cannot be merged, the stored document stays. A service that knows more may still merge them.
       let outcome = Fork.Outcome(
         content: .document(merged ?? documents.stored),
-        included: merged.flatMap { _ in held.meta?.lineage }
+        included: merged.flatMap { _ in lastVerified.meta?.lineage }
       )
       online?.repairs.merged(Fork.Merged(documents: documents, outcome: outcome))
     }

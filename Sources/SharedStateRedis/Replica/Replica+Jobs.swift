@@ -19,13 +19,13 @@ extension Replica {
       /// The expected document, if nothing else proves that the server has it.
       var basis: Data?
       /// The lineage that the commit is based on if no meta is expected.
-      var held: Lineage?
+      var verifiedLineage: Lineage?
 
       init() {}
 
       init(_ encoding: Encoding) {
         (content, meta, basis) = (encoding.stored.content, encoding.expected, encoding.basis)
-        held = encoding.held
+        verifiedLineage = encoding.verifiedLineage
         // An unreadable document is replaced whatever it is.
         if encoding.isReplacement { basis = nil }
       }
@@ -56,8 +56,8 @@ extension Replica {
     var floor = Revision.none
     /// Its number among the questions asked.
     var question: UInt64 = 0
-    /// The count of changes of the evidence when it was sent.
-    var evidence: UInt64 = 0
+    /// How often the verified version had changed when it was sent.
+    var verifiedChanges: UInt64 = 0
     var waiters = Waiters()
     var updates: [UInt64] = []
 
@@ -162,9 +162,9 @@ extension Replica {
     guard maySend(job) else { return nil }
     let isRetry = job.wasSent
     (job.isSent, job.wasSent) = (true, true)
-    (job.question, job.evidence) = (questions.askCommit(), evidence.changes)
+    (job.question, job.verifiedChanges) = (questions.askCommit(), verified.changes)
     if !job.isInterrupted {
-      (job.floor, job.runID, job.sighting) = (evidence.floor, online?.circumstances.runID, vitals)
+      (job.floor, job.runID, job.sighting) = (verified.floor, online?.circumstances.runID, vitals)
     }
     if !job.isInterrupted { job.lineages = [] }
     if mustDraft(job, in: vitals.era) { draft(&job, in: vitals.era) }
@@ -180,9 +180,9 @@ extension Replica {
     if case .repair(let repair) = job.purpose { !job.isSent && isPointless(repair) } else { false }
   }
 
-  /// Whether the version to be restored is no longer held.
+  /// Whether the version to be restored is no longer verified.
   private func isPointless(_ repair: RepairState.Repair) -> Bool {
-    held.restorable == nil && (repair.kind == .restore || repair.kind == .giveBack)
+    lastVerified.restorable == nil && (repair.kind == .restore || repair.kind == .giveBack)
   }
 
   /// Whether a commit needs a lineage, or another one. A line must not be opened twice: the server may have lost what
@@ -195,22 +195,22 @@ extension Replica {
   /// Adds a lineage to a commit, and sets its content if that depends on the lineage.
   private func draft(_ job: inout Job, in era: Era) {
     let line = LineID(openedBy: job.operation, in: era, attempt: job.lineages.count)
-    let held = held.meta?.lineage
+    let verifiedLineage = lastVerified.meta?.lineage
     switch job.purpose {
     case .repair(let repair):
       let stored = repair.stored.meta?.lineage
-      var lineage = Lineage.Draft(continuing: stored ?? held, era: era, opening: line)
+      var lineage = Lineage.Draft(continuing: stored ?? verifiedLineage, era: era, opening: line)
       switch repair.kind {
       case .adopt:
-        if let held { lineage.include(held) }
+        if let verifiedLineage { lineage.include(verifiedLineage) }
       case .merge:
         lineage = Lineage.Draft(continuing: stored, era: era, opening: line)
         guard let outcome = wholeOutcome(of: repair) ?? repair.merged?.outcome else { break }
         if let included = outcome.included { lineage.include(included) }
         job.content = outcome.content
       case .giveBack:
-        lineage = Lineage.Draft(continuing: held?.closed, era: era, opening: line)
-        job.content = self.held.content
+        lineage = Lineage.Draft(continuing: verifiedLineage?.closed, era: era, opening: line)
+        job.content = lastVerified.content
       case .restore:
         break
       }
@@ -222,15 +222,20 @@ extension Replica {
 
   /// The lineage of the version that a change is based on; `nil` if it is based on none.
   private func parentLineage(of job: Job) -> Lineage? {
-    guard let meta = job.expectation.meta else { return job.expectation.held }
+    guard let meta = job.expectation.meta else { return job.expectation.verifiedLineage }
     // Another service has the missing document, and may restore it. An expired one does not come back.
     let isUnknown = meta.kind == .set && meta.expiry == 0 && job.expectation.content == .absent
-    return isUnknown && held.restorable == nil ? nil : meta.lineage
+    return isUnknown && lastVerified.restorable == nil ? nil : meta.lineage
   }
 
-  /// How the stored and the held history are reconciled.
+  /// How the stored and the verified history are reconciled.
   func fork(of repair: RepairState.Repair) -> Fork {
-    Fork(stored: repair.stored, held: held, memory: evidence.memory, isMerged: policy.conflict.mergesHistories)
+    Fork(
+      stored: repair.stored,
+      verified: lastVerified,
+      memory: verified.memory,
+      isMerged: policy.conflict.mergesHistories
+    )
   }
 
   private func wholeOutcome(of repair: RepairState.Repair) -> Fork.Outcome? {
@@ -270,8 +275,8 @@ extension Replica {
       outgoing = .commit(job)
     } else if let reset = pending.takeReset() {
       var expectation = Job.Expectation()
-      (expectation.meta, expectation.content, expectation.held) = (
-        confirmed.expectedMeta, confirmed.content, held.meta?.lineage
+      (expectation.meta, expectation.content, expectation.verifiedLineage) = (
+        confirmed.expectedMeta, confirmed.content, lastVerified.meta?.lineage
       )
       let job = Job(
         purpose: .reset(stamp: reset.stamp),
@@ -292,9 +297,9 @@ extension Replica {
     let stored = repair.stored
     return Restore(
       names: names,
-      content: held.content,
+      content: lastVerified.content,
       meta: meta,
-      isLarge: held.content.size > policy.inlineLimit,
+      isLarge: lastVerified.content.size > policy.inlineLimit,
       expected: stored.meta,
       basis: stored.meta == nil ? stored.document : nil
     )
@@ -305,7 +310,7 @@ extension Replica {
       names: names,
       content: .deleted,
       condition: job.condition,
-      floor: evidence.floor,
+      floor: verified.floor,
       operation: job.operation,
       writer: policy.writer,
       timeToLive: policy.timeToLive,
@@ -326,7 +331,7 @@ extension Replica {
 
   /// The meta to write beside a restored version.
   func restoredMeta(over stored: StoredValue) -> Meta? {
-    guard var meta = held.meta else { return nil }
+    guard var meta = lastVerified.meta else { return nil }
     // Only the value was lost. Its meta is still stored, and stays.
     if let stored = stored.meta, stored.version == meta.version { return stored }
     meta.lineage = meta.lineage.closed

@@ -162,7 +162,7 @@ package struct Replica: Sendable {
 
   /// What the server is known to have.
   var confirmed = Confirmed()
-  var evidence = Evidence()
+  var verified = VerifiedVersions()
   var shown = Shown()
   var questions = OutstandingReads()
   var reports = Reports()
@@ -225,7 +225,7 @@ package struct Replica: Sendable {
   var mayBeginCommit: Bool {
     phase == .live && outgoing.encoding == nil && !isAdoptedUnknown && online?.repairs.absence == nil
       && online?.repairs.wait == nil
-      && evidence.alternatives.isEmpty
+      && verified.alternatives.isEmpty
   }
 
   /// Whether the stored version is about to be merged with the lost one. The result is shown then.
@@ -245,8 +245,8 @@ package struct Replica: Sendable {
   /// Why the stored document cannot be read. A local change waits for as long as it is there.
   var unreadable: RedisSharedStateError? { shown.unreadable }
 
-  /// The version with evidence.
-  var held: Held { evidence.held }
+  /// The newest verified version.
+  var lastVerified: VerifiedVersion { verified.last }
 
   /// The commit that the server has not answered yet.
   var inFlight: Job? { outgoing.commit }
@@ -291,7 +291,7 @@ package struct Replica: Sendable {
 
   /// A read is about to be sent. Returns its number.
   mutating func beginRead() -> UInt64 {
-    let read = questions.askRead(evidence: evidence.changes)
+    let read = questions.askRead(verifiedChanges: verified.changes)
     online?.reads.append(read)
     return read.number
   }
@@ -341,7 +341,7 @@ package struct Replica: Sendable {
   private mutating func nextCommit() -> [Action] {
     guard mayBeginCommit, online?.isPausing == false, !isCommitUnderWay else { return [] }
     if let job = inFlight {
-      if passesOverHeld(job) {
+      if passesOverVerified(job) {
         giveUp(job)
         return resume(job.updates, .outcomeUnknown(name: name)) + nextCommit()
       }
@@ -356,10 +356,11 @@ package struct Replica: Sendable {
     return refused + (mayCommit ? [.commit] : waitUntilReadable())
   }
 
-  /// Whether updates that are to be sent again would take effect on a version older than the held one: the server has
-  /// lost that, and has again the version that they expect.
-  private func passesOverHeld(_ job: Job) -> Bool {
-    guard case .updates = job.purpose, job.isInterrupted, let meta = held.meta, let repair = online?.repairs.repair,
+  /// Whether updates that are to be sent again would take effect on a version older than the verified one: the server
+  /// has lost that, and has again the version that they expect.
+  private func passesOverVerified(_ job: Job) -> Bool {
+    guard case .updates = job.purpose, job.isInterrupted, let meta = lastVerified.meta,
+      let repair = online?.repairs.repair,
       repair.kind == .restore || repair.kind == .giveBack
     else { return false }
     return repair.stored.revision == job.expected && meta.revision > job.expected

@@ -37,9 +37,9 @@ struct Shown: Sendable {
   }
 
   /// Whether the box has this version, which was made here, and no other state was shown since.
-  func isMadeHere(_ held: Held) -> Bool {
+  func isMadeHere(_ version: VerifiedVersion) -> Bool {
     guard case .encoded = base else { return false }
-    return baseRevision == held.revision && held.content.document == reflected
+    return baseRevision == version.revision && version.content.document == reflected
   }
 
   /// A delivery of the state with this revision begins. Returns its number.

@@ -22,9 +22,9 @@ package struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible
   /// server's time instead, in a line of its own: see ``Lineage``.
   package static let largest = Revision((1 << 53) - (1 << 50))
 
-  /// The largest revision that stays a floor once it is not held any more. Above it, 12 days of one commit each
-  /// microsecond remain up to ``largest``. A floor there would sooner or later push another version to the end of the
-  /// numbers.
+  /// The largest revision that stays a floor once the verified version has another one. Above it, 12 days of one commit
+  /// each microsecond remain up to ``largest``. A floor there would sooner or later push another version to the end of
+  /// the numbers.
   package static let largestFloor = Revision(largest.rawValue - (1 << 40))
 
   /// Whether a version with this revision may have been made from one with another revision: from a smaller one, or

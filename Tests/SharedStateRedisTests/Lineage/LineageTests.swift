@@ -92,19 +92,19 @@ struct LineageTests {
 
   @Test("decides which version is an ancestor of which, whatever their revisions")
   func kinship() {
-    let held = meta(52, lineage([(Self.first, 52)]))
+    let verified = meta(52, lineage([(Self.first, 52)]))
     let older = meta(51, lineage([(Self.first, 51)]))
     // A failover has lost revision 52, and the clock of the new primary is behind.
     let fork = meta(52, lineage([(Self.second, 52), (Self.first, 51)], era: 2))
     let earlierFork = meta(20, lineage([(Self.second, 20), (Self.first, 10)], era: 2))
     let heir = meta(60, lineage([(Self.second, 60), (Self.first, 52)], era: 2))
-    #expect(Kinship(of: held, to: held) == .same)
-    #expect(Kinship(of: older, to: held) == .ancestor)
-    #expect(Kinship(of: held, to: older) == .descendant)
-    #expect(Kinship(of: fork, to: held) == .fork)
-    #expect(Kinship(of: earlierFork, to: held) == .fork)
-    #expect(Kinship(of: heir, to: held) == .descendant)
-    #expect(Kinship(of: held, to: heir) == .ancestor)
+    #expect(Kinship(of: verified, to: verified) == .same)
+    #expect(Kinship(of: older, to: verified) == .ancestor)
+    #expect(Kinship(of: verified, to: older) == .descendant)
+    #expect(Kinship(of: fork, to: verified) == .fork)
+    #expect(Kinship(of: earlierFork, to: verified) == .fork)
+    #expect(Kinship(of: heir, to: verified) == .descendant)
+    #expect(Kinship(of: verified, to: heir) == .ancestor)
   }
 
   @Test("is replaced by the revisions where a version names no lines")

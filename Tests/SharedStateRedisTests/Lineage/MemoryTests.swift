@@ -48,7 +48,7 @@ struct MemoryTests {
         link.apply(link.members[id]?.replica.announced(message), to: id)
       }
     }
-    let remembered = link.members.elements.reduce(0) { $0 + $1.replica.evidence.memory.bytes }
+    let remembered = link.members.elements.reduce(0) { $0 + $1.replica.verified.memory.bytes }
     #expect(remembered == link.memories.bytes)
     #expect(remembered <= Memories.maximumBytes)
     for id in link.members.ids { link.leave(id) }

@@ -36,7 +36,7 @@ struct LinkBrokenReadTests {
   }
 
   private func live(_ service: AnsweredLink) -> [String] {
-    service.link.members.elements.map(\.replica).filter { $0.phase == .live && $0.held.content != .absent }
+    service.link.members.elements.map(\.replica).filter { $0.phase == .live && $0.lastVerified.content != .absent }
       .map(\.name).sorted()
   }
 

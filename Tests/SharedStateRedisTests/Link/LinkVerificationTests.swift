@@ -397,8 +397,8 @@ struct LinkVerificationTests {
     #expect(looks.read == [])
     #expect(looks.summarized == [])
     #expect((9...20).contains(looks.watched.count))
-    // The link holds the announced value.
-    #expect(Array(link.members.elements).first?.replica.held.revision ?? .none >= Revision(90))
+    // The link has verified the announced value.
+    #expect(Array(link.members.elements).first?.replica.lastVerified.revision ?? .none >= Revision(90))
   }
 
   @Test("ForeignEditsSeen: the author of a change looks at a value that is not tracked again yet")

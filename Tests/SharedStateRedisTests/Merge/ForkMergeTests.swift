@@ -26,14 +26,14 @@ struct ForkMergeTests {
   private func merge(
     base: String?,
     stored: String,
-    held: String,
+    verified: String,
     options: RedisSharedKey<Shop>.Options = .init()
   ) -> Result<String?, RedisSharedStateError> {
     let coder = RedisSharedKey("shop", store: .inProcess(), options: options).coder(completedBy: Shop())
     let fork = Fork.Documents(
       base: base.map { Data($0.utf8) },
       stored: Data(stored.utf8),
-      held: Data(held.utf8)
+      verified: Data(verified.utf8)
     )
     return coder.merged(fork).result.map { $0.map { String(decoding: $0.merged, as: UTF8.self) } }
   }
@@ -44,7 +44,7 @@ struct ForkMergeTests {
       base: #"{"items":[{"id":1,"price":1,"x":1},{"id":2,"price":1}],"tags":["b","a"],"visits":10,"new":{"a":1}}"#,
       stored: #"{"items":[{"id":1,"price":5,"x":1},{"id":2,"price":1},{"id":3,"price":1}],"tags":["a","c","b"],"#
         + #""visits":12,"new":{"a":2}}"#,
-      held: #"{"items":[{"id":2,"price":1},{"id":1,"price":1,"x":7}],"tags":["b"],"visits":15,"new":{"a":1,"b":3}}"#
+      verified: #"{"items":[{"id":2,"price":1},{"id":1,"price":1,"x":7}],"tags":["b"],"visits":15,"new":{"a":1,"b":3}}"#
     )
     let expected =
       #"{"items":[{"id":2,"price":1},{"id":1,"price":5,"x":7},{"id":3,"price":1}],"tags":["b","c"],"#
@@ -54,14 +54,14 @@ struct ForkMergeTests {
 
   @Test("FieldsMerge: in a field that both have changed, the server's change wins")
   func sameField() {
-    let merged = merge(base: #"{"minimum":1}"#, stored: #"{"minimum":2}"#, held: #"{"minimum":3,"maximum":9}"#)
+    let merged = merge(base: #"{"minimum":1}"#, stored: #"{"minimum":2}"#, verified: #"{"minimum":3,"maximum":9}"#)
     #expect(merged == .success(#"{"minimum":2,"maximum":9}"#))
   }
 
   @Test("FieldsMerge: are merged even if they have nothing in common")
   func nothingInCommon() {
-    let held = #"{"tags":["b"],"visits":3,"maximum":1}"#
-    let merged = merge(base: nil, stored: #"{"tags":["a"],"visits":2}"#, held: held)
+    let verified = #"{"tags":["b"],"visits":3,"maximum":1}"#
+    let merged = merge(base: nil, stored: #"{"tags":["a"],"visits":2}"#, verified: verified)
     #expect(merged == .success(#"{"tags":["a","b"],"visits":5,"maximum":1}"#))
   }
 
@@ -73,8 +73,8 @@ struct ForkMergeTests {
         guard (shop.minimum ?? 0) <= (shop.maximum ?? .max) else { throw Invalid() }
       }
     )
-    func error(_ base: String, _ stored: String, _ held: String) -> RedisSharedStateError? {
-      let merged = merge(base: base, stored: stored, held: held, options: options)
+    func error(_ base: String, _ stored: String, _ verified: String) -> RedisSharedStateError? {
+      let merged = merge(base: base, stored: stored, verified: verified, options: options)
       if case .failure(let error) = merged { return error }
       return nil
     }

@@ -220,7 +220,7 @@ struct ReplicaEditTests {
     return StoredValue(meta: meta, content: .document(Data(text.utf8)))
   }
 
-  @Test("a summary confirms the held document, and says nothing about a different one")
+  @Test("a summary confirms the verified document, and says nothing about a different one")
   func summaries() {
     let large = Self.large
     var replica = Replica.live(at: 4, "a")
@@ -255,6 +255,6 @@ struct ReplicaEditTests {
     #expect(replica.confirmed.content == .oversized(11))
     deliver(actions, to: &replica, outcome: .unreadable(error))
     #expect(replica.unreadable == error)
-    #expect(replica.held.content == .document(Data("a".utf8)))
+    #expect(replica.lastVerified.content == .document(Data("a".utf8)))
   }
 }

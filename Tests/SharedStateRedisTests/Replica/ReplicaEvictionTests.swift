@@ -116,7 +116,7 @@ struct ReplicaEvictionTests {
     #expect(try #require(taken?.restore).text == "a")
   }
 
-  @Test("AcknowledgedSurvives: the held value replaces a later one that no service restores, after a while")
+  @Test("AcknowledgedSurvives: the verified version replaces a later one that no service restores, after a while")
   func nobodyHasIt() throws {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     let gone = StoredValue.gone(7, .old(7))
@@ -134,7 +134,7 @@ struct ReplicaEvictionTests {
     #expect(write.commit?.lineage?.made(Revision(8)).covers(Version(line: .old, revision: Revision(7))) == false)
   }
 
-  @Test("a replica that holds nothing waits a moment before it commits over an absent value")
+  @Test("a replica without a verified version waits a moment before it commits over an absent value")
   func newcomer() {
     var replica = Replica.reading()
     _ = replica.changed()
@@ -145,7 +145,7 @@ struct ReplicaEvictionTests {
     #expect(replica.beginsEncoding() == true)
   }
 
-  @Test("a replica that holds nothing leaves the restoration of an evicted value to others")
+  @Test("a replica without a verified version leaves the restoration of an evicted value to others")
   func newcomerFindsMeta() {
     var replica = Replica.reading()
     deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
@@ -212,7 +212,7 @@ struct ReplicaEvictionTests {
     deliver(replica.counted(.evicting), to: &replica, outcome: .shown)
     deliver(replica.stored(.document(6, "b", .old(6)), vitals: .evicting), to: &replica, outcome: .shown)
     #expect(replica.takeRepair(vitals: .evicting) == nil)
-    #expect(replica.held.content == .document(Data("b".utf8)))
+    #expect(replica.lastVerified.content == .document(Data("b".utf8)))
     // A different document counts as an edit, unless another service knows its history.
     let later = Vitals(era: Era(1), evictions: 2)
     deliver(replica.stored(.document(6, "c", .old(6)), vitals: later), to: &replica, outcome: .shown)
@@ -228,12 +228,12 @@ struct ReplicaEvictionTests {
     #expect(replica.takeRepair(vitals: .evicting)?.isAdoption == true)
   }
 
-  @Test("AcknowledgedSurvives: nothing is restored if the held value has been lost meanwhile")
+  @Test("AcknowledgedSurvives: nothing is restored if the verified version has been lost meanwhile")
   func lostMeanwhile() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
     #expect(replica.online?.repairs.repair?.kind == .restore)
-    replica.evidence.hold(replica.held.meta, .absent, .evicting)
+    replica.verified.add(replica.lastVerified.meta, .absent, .evicting)
     #expect(replica.takeRepair(vitals: .evicting) == nil)
     #expect(replica.inFlight == nil)
   }
@@ -255,7 +255,7 @@ struct ReplicaEvictionTests {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
     _ = replica.reset(waiter: 5, stamp: 1)
-    replica.evidence.hold(replica.held.meta, .absent, .evicting)
+    replica.verified.add(replica.lastVerified.meta, .absent, .evicting)
     #expect(replica.takeRepair(vitals: .evicting) != nil)
     #expect(replica.online?.repairs.repair == nil)
     if case .reset? = replica.inFlight?.purpose { return }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A replica whose server has lost a change, and has taken another one since", .timeLimit(.minutes(5)))
 struct ReplicaForkTests {
-  /// A replica that holds revision 52, made from 51, remembers both, and has found another server.
+  /// A replica that has verified revision 52, made from 51, remembers both, and has found another server.
   private func failedOver(
     _ text: String = #"{"a":1,"b":2}"#,
     base: String = #"{"a":1}"#,
@@ -57,7 +57,7 @@ struct ReplicaForkTests {
     #expect(restored.meta.lineage == .old(52).closed)
   }
 
-  @Test("follows a version that includes the held one, even with a smaller revision")
+  @Test("follows a version that includes the verified one, even with a smaller revision")
   func descendant() {
     var replica = failedOver()
     let stored = StoredValue.document(40, #"{"a":3}"#, .new(40, after: 52))
@@ -282,7 +282,7 @@ struct ReplicaForkTests {
   }
 
   @Test("AcknowledgedSurvives: a change does not claim to include a document that was read during its encoding")
-  func claimsOnlyWhatWasHeld() {
+  func claimsOnlyWhatWasVerified() {
     var replica = Replica.holding(.absent, conflict: .reject)
     _ = replica.counted(.calm)
     _ = replica.changed()
@@ -299,8 +299,8 @@ struct ReplicaForkTests {
 
   @Test("AcknowledgedSurvives: a commit that opens a line opens another one when it is sent again, and no other does")
   func lineOpenedOnce() throws {
-    for (held, isOpened) in [(StoredValue.absent, true), (.document(51, "1", .old(51)), false)] {
-      var replica = Replica.holding(held)
+    for (stored, isOpened) in [(StoredValue.absent, true), (.document(51, "1", .old(51)), false)] {
+      var replica = Replica.holding(stored)
       if isOpened { deliver(replica.counted(.calm), to: &replica, outcome: .shown) }
       _ = replica.changed()
       #expect(replica.beginsEncoding() == true)
@@ -308,7 +308,7 @@ struct ReplicaForkTests {
       let first = try #require(replica.takeWrite(vitals: .calm)?.commit?.lineage?.line)
       #expect((first == LineID(openedBy: .number(1), in: Vitals.calm.era, attempt: 0)) == isOpened)
       replica.reconnect()
-      let actions = replica.stored(held, vitals: .calm)
+      let actions = replica.stored(stored, vitals: .calm)
       deliver(actions + (isOpened ? replica.counted(.calm) : []), to: &replica, outcome: .superseded)
       let second = try #require(replica.takeWrite(vitals: .calm)?.commit?.lineage?.line)
       #expect((second != first) == isOpened)

@@ -35,7 +35,7 @@ struct ReplicaLastNumbersTests {
     let stored = StoredValue.document(Self.now + 1, "c", Self.restarted(Self.now + 1))
     deliver(replica.stored(stored, vitals: .calm), to: &replica, outcome: .shown)
     #expect(replica.confirmed.state == .document(Self.now + 1, "c"))
-    #expect(replica.evidence.floor == Revision(Self.now + 1))
+    #expect(replica.verified.floor == Revision(Self.now + 1))
     // Late messages are ignored.
     #expect(replica.announced(.set(Self.last, "a", .old(Self.last)), vitals: .calm) == [])
     #expect(replica.announced(message(Self.now, "b", parent: .largest), vitals: .calm) == [])
@@ -68,7 +68,7 @@ struct ReplicaLastNumbersTests {
     let reply = CommitReply.committed(revision: Revision(Self.now), parent: .none)
     #expect(other.committed(reply, operation: .number(99), vitals: .calm).contains(.read))
     deliver(other.stored(.deleted(Self.now, Self.restarted(Self.now)), vitals: .calm), to: &other, outcome: .shown)
-    #expect(other.held.revision == Revision(Self.now))
+    #expect(other.lastVerified.revision == Revision(Self.now))
     #expect(other.confirmed.revision == Revision(Self.now))
   }
 
@@ -87,8 +87,8 @@ struct ReplicaLastNumbersTests {
     #expect(actions.contains(.read))
     #expect(actions.allSatisfy { $0.delivery == nil })
     #expect(replica.confirmed.state == .document(Self.now, "b"))
-    #expect(replica.held.meta?.lineage == lineage.made(Revision(Self.now)))
-    #expect(replica.evidence.floor == Revision(Self.now))
+    #expect(replica.lastVerified.meta?.lineage == lineage.made(Revision(Self.now)))
+    #expect(replica.verified.floor == Revision(Self.now))
     #expect(!replica.hasPendingChange)
     // The next commit continues the line.
     _ = replica.changed()
@@ -146,11 +146,11 @@ struct ReplicaLastNumbersTests {
   @Test("forgets revisions that are close to the end once others are stored")
   func floor() {
     var replica = Replica.holding(.document(Self.last - 100, "a", .old(Self.last - 100)))
-    #expect(replica.evidence.floor == Revision(Self.last - 100))
+    #expect(replica.verified.floor == Revision(Self.last - 100))
     deliver(replica.stored(.document(Self.now, "b", Self.restarted(Self.now))), to: &replica, outcome: .shown)
-    #expect(replica.evidence.floor == Revision(Self.now))
+    #expect(replica.verified.floor == Revision(Self.now))
     var other = Replica.holding(.document(Revision.largestFloor.rawValue, "a", .old(7)))
     deliver(other.stored(.document(Self.now, "b", Self.restarted(Self.now))), to: &other, outcome: .shown)
-    #expect(other.evidence.floor == .largestFloor)
+    #expect(other.verified.floor == .largestFloor)
   }
 }

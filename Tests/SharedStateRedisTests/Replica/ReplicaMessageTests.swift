@@ -13,14 +13,14 @@ struct ReplicaMessageTests {
   }
 
   @Test("is as good as a reply: nothing is read")
-  func held() {
+  func verified() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     let actions = replica.announced(.set(6, "b", .old(6)), vitals: .calm)
     #expect(actions.count == 1)
     #expect(actions.first?.delivery?.state == .document(6, "b"))
-    #expect(replica.held.content == .document(Data("b".utf8)))
-    #expect(replica.held.sighting == .calm)
-    #expect(replica.evidence.floor == Revision(6))
+    #expect(replica.lastVerified.content == .document(Data("b".utf8)))
+    #expect(replica.lastVerified.sighting == .calm)
+    #expect(replica.verified.floor == Revision(6))
     deliver(actions, to: &replica, outcome: .shown)
     #expect(replica.stored(.document(6, "b", .old(6)), vitals: .calm) == [])
   }
@@ -39,7 +39,7 @@ struct ReplicaMessageTests {
     var message = ChangeMessage.set(6, "b", .old(6))
     message.meta.expiry = 99
     deliver(replica.announced(message, vitals: .calm), to: &replica, outcome: .shown)
-    #expect(replica.held.meta?.expiry == 99)
+    #expect(replica.lastVerified.meta?.expiry == 99)
     #expect(replica.confirmed.isMetaCertain)
   }
 
@@ -231,7 +231,7 @@ struct ReplicaAlternativeTests {
     let lineage = isFirst ? first : second
     let actions = replica.stored(.document(6, "b", lineage, writer: "me"), vitals: .successor)
     #expect(!actions.contains { if case .report = $0 { true } else { false } })
-    #expect(replica.held.meta?.lineage == lineage)
+    #expect(replica.lastVerified.meta?.lineage == lineage)
     #expect(replica.beginsEncoding() == true)
   }
 
@@ -252,6 +252,6 @@ struct ReplicaAlternativeTests {
     let lineage = next.made(Revision(7))
     deliver(replica.stored(.document(7, "c", lineage), vitals: .successor), to: &replica, outcome: .shown)
     #expect(replica.online?.repairs.repair == nil)
-    #expect(replica.held.meta?.lineage == lineage)
+    #expect(replica.lastVerified.meta?.lineage == lineage)
   }
 }

@@ -282,7 +282,7 @@ struct ReplicaTests {
       fatalError("Nothing was restored.")
     }
     #expect(replica.confirmed.state == .document(7, "1"))
-    #expect(replica.evidence.floor == Revision(7))
+    #expect(replica.verified.floor == Revision(7))
   }
 
   @Test("other bytes under the known revision are shown, because they are an edit by hand")
