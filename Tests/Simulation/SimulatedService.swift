@@ -245,11 +245,12 @@ final class SimulatedService: CustomStringConvertible {
   func register(_ requests: [RedisRequest]) {
     for case .commit(let commit) in requests.lazy.map(\.command) where operations[commit.operation.number] == nil {
       for id in link.members.ids {
-        guard let job = link.members[id]?.replica.inFlight, job.operation == commit.operation, let box = boxes[id]
+        guard let outstanding = link.members[id]?.replica.inFlight, outstanding.operation == commit.operation,
+          let box = boxes[id]
         else {
           continue
         }
-        if case .reset(let stamp) = job.purpose {
+        if case .reset(let stamp) = outstanding.purpose {
           operations[commit.operation.number] = SimulatedOperation(box: box, purpose: .reset(stamp: stamp))
         } else {
           operations[commit.operation.number] = SimulatedOperation(box: box, purpose: .repair)

@@ -272,8 +272,8 @@ struct SmallWorld {
 
   /// Records the acknowledgement by a reply, which is about to be handed in.
   private mutating func recordAcknowledgement(by reply: CommitReply, to index: Int) {
-    guard let replica = services[index].link.members[services[index].id]?.replica, let job = replica.inFlight,
-      case .change(let stamp, _, _) = job.purpose
+    guard let replica = services[index].link.members[services[index].id]?.replica, let commit = replica.inFlight,
+      case .change(let stamp, _, _) = commit.purpose
     else { return }
     let revision: Revision?
     switch reply {
@@ -281,7 +281,7 @@ struct SmallWorld {
     // The commit took effect, but its connection broke before the reply.
     case .conflict(let stored, _) where !replica.hasUndecided:
       let known = [stored.meta, replica.lastVerified.meta].compactMap(\.self)
-      revision = known.first { job.hasMade($0, writer: replica.policy.writer) }?.revision
+      revision = known.first { commit.hasMade($0, writer: replica.policy.writer) }?.revision
     case .conflict, .wrongType: revision = nil
     }
     guard let revision else { return }

@@ -243,10 +243,10 @@ extension LinkState.Member {
   /// Whether the commit under way is this one, and writes a key that is tracked. A commit that was sent before may have
   /// taken effect already.
   fileprivate func writesTracked(_ operation: Operation) -> Bool {
-    guard let job = replica.inFlight, job.operation == operation, replica.policy.detectsForeignEdits else {
+    guard let commit = replica.inFlight, commit.operation == operation, replica.policy.detectsForeignEdits else {
       return false
     }
-    return !job.isInterrupted && !job.isRepair && job.content != .absent
+    return !commit.isInterrupted && !commit.isRepair && commit.content != .absent
   }
 
   /// The actions for a reply to a commit, and the cause of the repair if the commit was one that took effect.

@@ -17,7 +17,7 @@ enum Outgoing: Sendable {
 
   case nothing
   case encoding(Encoding)
-  case commit(Replica.Job)
+  case commit(Replica.OutstandingCommit)
 
   /// The encoding, which ends when this is set to `nil`.
   var encoding: Encoding? {
@@ -32,8 +32,8 @@ enum Outgoing: Sendable {
   }
 
   /// The commit that the server has not answered yet. It ends when this is set to `nil`.
-  var commit: Replica.Job? {
-    get { if case .commit(let job) = self { job } else { nil } }
+  var commit: Replica.OutstandingCommit? {
+    get { if case .commit(let commit) = self { commit } else { nil } }
     _modify {
       var taken = commit
       if taken != nil { self = .nothing }

@@ -10,98 +10,102 @@ extension Replica {
     operation: Operation,
     vitals: Vitals = Vitals()
   ) -> [Action] {
-    guard let job = inFlight, job.operation == operation else { return [] }
+    guard let commit = inFlight, commit.operation == operation else { return [] }
     outgoing = .nothing
     online?.refusal = nil
     switch reply {
     case .committed(let revision, let parent, let shortfall):
       // The server refuses older operations of this service from now on. It does not remember restorations.
-      if !job.isRestoring { hasUndecided = false }
+      if !commit.isRestoring { hasUndecided = false }
       let actions: [Action] = shortfall.map { [.report(.incomplete($0))] } ?? []
-      return actions + accepted(job, revision, parent, vitals) + advance()
-    case .conflict(let stored, let hasForgotten): return conflicted(job, stored, hasForgotten, vitals) + advance()
+      return actions + accepted(commit, revision, parent, vitals) + advance()
+    case .conflict(let stored, let hasForgotten): return conflicted(commit, stored, hasForgotten, vitals) + advance()
     case .wrongType(let type):
-      giveUp(job)
+      giveUp(commit)
       confirmed.found(otherType: type)
       let error = RedisSharedStateError.wrongType(type, name: name)
-      return hold(unreadable: error) + putBack(job, error) + advance()
+      return hold(unreadable: error) + putBack(commit, error) + advance()
     }
   }
 
   /// - Parameter made: The stored meta that shows the commit's effect; `nil` if only the reply shows it.
   private mutating func accepted(
-    _ job: Job,
+    _ commit: OutstandingCommit,
     _ revision: Revision,
     _ parent: Revision,
     _ vitals: Vitals,
     made: Meta? = nil
   ) -> [Action] {
     verified.raiseFloor(to: revision)
-    if case .repair(let repair) = job.purpose { return mended(repair, job, revision, parent) }
+    if case .repair(let repair) = commit.purpose { return mended(repair, commit, revision, parent) }
     // After the largest revision the next one is smaller. Only a read shows what came in between.
     var actions: [Action] = revision < parent ? [.read] : []
     func isLatest(beside known: Revision) -> Bool { revision >= known || parent == known }
     // A version read after a lost reply is newer than the commit's, even one with the same revision.
     let isSame = revision == lastVerified.revision
     let isOvertaken =
-      job.isInterrupted && (!isLatest(beside: lastVerified.revision) || isSame && job.content != lastVerified.content)
+      commit.isInterrupted
+      && (!isLatest(beside: lastVerified.revision) || isSame && commit.content != lastVerified.content)
     // A document that was evicted before anyone read it is known to its author. One with an expiry most likely expired.
     let isGone =
       isOvertaken && lastVerified.restorable == nil && lastVerified.meta?.kind == .set
-      && (lastVerified.meta?.expiry == 0 || vitals != job.sighting)
-    let isKnown = isSame && (job.content == lastVerified.content || isGone)
-    let seen = isGone ? includedMeta(job, revision, parent) : nil
-    let isCertain = made != nil || !job.isRedrafted || isKnown || seen != nil
-    let made = made ?? (isKnown ? lastVerified.meta : nil) ?? seen ?? madeMeta(job, revision, parent)
+      && (lastVerified.meta?.expiry == 0 || vitals != commit.sighting)
+    let isKnown = isSame && (commit.content == lastVerified.content || isGone)
+    let seen = isGone ? includedMeta(commit, revision, parent) : nil
+    let isCertain = made != nil || !commit.isRedrafted || isKnown || seen != nil
+    let made = made ?? (isKnown ? lastVerified.meta : nil) ?? seen ?? madeMeta(commit, revision, parent)
     if isLatest(beside: lastVerified.revision) && !isOvertaken || isGone {
-      verified.add(made, job.content, job.sighting)
+      verified.add(made, commit.content, commit.sighting)
       if !isCertain {
         // An earlier sending may have made it, with the lineage of that.
-        verified.note(alternatives: madeMetas(job, revision, parent).filter { $0 != made })
+        verified.note(alternatives: madeMetas(commit, revision, parent).filter { $0 != made })
         actions.append(.read)
       }
     }
     if isGone { actions.append(.read) }
-    let isRead = job.isInterrupted && revision == confirmed.revision && job.content != confirmed.content
+    let isRead = commit.isInterrupted && revision == confirmed.revision && commit.content != confirmed.content
     let isNewest = isLatest(beside: confirmed.revision) && !isRead
     if isNewest {
-      confirmed.take(job.content, at: revision, made, isMetaCertain: isExpiryCertain, isByWriter: isCertain)
+      confirmed.take(commit.content, at: revision, made, isMetaCertain: isExpiryCertain, isByWriter: isCertain)
       shown.markUnknown()
-      if policy.timeToLive > 0, job.content != .absent {
+      if policy.timeToLive > 0, commit.content != .absent {
         actions.append(.readLater(milliseconds: policy.timeToLive))
       }
     }
-    switch job.purpose {
+    switch commit.purpose {
     case .change(let stamp, let encoded, _):
-      shown.reflect(encoded, stored: job.content.document, at: revision, isReflected: job.isReflected)
-      if isNewest, job.isReflected {
+      shown.reflect(encoded, stored: commit.content.document, at: revision, isReflected: commit.isReflected)
+      if isNewest, commit.isReflected {
         shown.markReflected()
       } else {
         // The box showed the state before this change.
         shown.markUnknownIfReflected()
       }
-      return actions + saved() + finish(job.waiters) + settle(stamp: stamp)
+      return actions + saved() + finish(commit.waiters) + settle(stamp: stamp)
     case .reset(let stamp):
       // A change made after the reset is a change of the default value.
       shown.reflect(.defaultValue, at: revision)
       // The box still has the value from before the reset.
       shown.markUnknownIfReflected()
-      outcomes.finish(job.waiters.save.sorted())
-      return actions + saved() + resume(job.waiters.flush.sorted(), nil) + settle(stamp: stamp)
+      outcomes.finish(commit.waiters.save.sorted())
+      return actions + saved() + resume(commit.waiters.flush.sorted(), nil) + settle(stamp: stamp)
     case .updates, .repair:
-      outcomes.finish(job.updates)
+      outcomes.finish(commit.updates)
       return actions
     }
   }
 
   /// A restoration, an adoption or a merge has taken effect, or a version was written back with a higher revision.
-  private mutating func mended(_ repair: RepairState.Repair, _ job: Job, _ revision: Revision, _ parent: Revision)
-    -> [Action]
-  {
+  private mutating func mended(
+    _ repair: RepairState.Repair,
+    _ commit: OutstandingCommit,
+    _ revision: Revision,
+    _ parent: Revision
+  ) -> [Action] {
     switch repair.kind {
     case .restore:
       guard revision == lastVerified.revision, let meta = restoredMeta(over: repair.stored) else { return [] }
-      verified.restored(meta, job.sighting)
+      verified.restored(meta, commit.sighting)
       if revision == confirmed.revision { confirmed.take(confirmed.content, at: revision, meta) }
       return [.report(.restored(revision))]
     case .adopt:
@@ -110,12 +114,12 @@ extension Replica {
       online?.repairs.adopted(revision, read: questions.nextRead)
       return [.report(.adopted(revision)), .read]
     case .merge, .giveBack:
-      guard revision > lastVerified.revision, !job.isRedrafted else { return [.report(.merged(revision)), .read] }
-      let meta = madeMeta(job, revision, parent)
-      verified.add(meta, job.content, job.sighting)
+      guard revision > lastVerified.revision, !commit.isRedrafted else { return [.report(.merged(revision)), .read] }
+      let meta = madeMeta(commit, revision, parent)
+      verified.add(meta, commit.content, commit.sighting)
       var actions: [Action] = []
       if revision >= confirmed.revision {
-        actions += confirm(job.content, revision, meta)
+        actions += confirm(commit.content, revision, meta)
       }
       // Only the server knows whether and when it expires.
       confirmed.doubtExpiry()
@@ -124,49 +128,49 @@ extension Replica {
   }
 
   /// The meta made by a commit that was sent with several lineages, if a later version includes one of them.
-  private func includedMeta(_ job: Job, _ revision: Revision, _ parent: Revision) -> Meta? {
-    madeMetas(job, revision, parent).first { lastVerified.meta?.lineage.names($0.version) ?? false }
+  private func includedMeta(_ commit: OutstandingCommit, _ revision: Revision, _ parent: Revision) -> Meta? {
+    madeMetas(commit, revision, parent).first { lastVerified.meta?.lineage.names($0.version) ?? false }
   }
 
   /// The metas that a commit may have made: one for each lineage that it was sent with.
-  private func madeMetas(_ job: Job, _ revision: Revision, _ parent: Revision) -> [Meta] {
-    job.lineages.map { lineage in
-      var meta = madeMeta(job, revision, parent)
+  private func madeMetas(_ commit: OutstandingCommit, _ revision: Revision, _ parent: Revision) -> [Meta] {
+    commit.lineages.map { lineage in
+      var meta = madeMeta(commit, revision, parent)
       meta.lineage = lineage.made(revision)
       return meta
     }
   }
 
-  private func madeMeta(_ job: Job, _ revision: Revision, _ parent: Revision) -> Meta {
+  private func madeMeta(_ commit: OutstandingCommit, _ revision: Revision, _ parent: Revision) -> Meta {
     Meta(
       revision: revision,
       parent: parent,
-      kind: job.content == .absent ? .deleted : .set,
-      expiry: job.content == .absent ? 0 : expectedExpiry(of: revision),
+      kind: commit.content == .absent ? .deleted : .set,
+      expiry: commit.content == .absent ? 0 : expectedExpiry(of: revision),
       writer: policy.writer,
-      lineage: job.lineage?.made(revision)
+      lineage: commit.lineage?.made(revision)
     )
   }
 
   private mutating func conflicted(
-    _ job: Job,
+    _ commit: OutstandingCommit,
     _ stored: StoredValue,
     _ hasForgotten: Bool,
     _ vitals: Vitals
   ) -> [Action] {
     let known = [stored.meta, lastVerified.meta].compactMap { $0 }
-    if !hasUndecided, let made = known.first(where: { job.hasMade($0, writer: policy.writer) }) {
+    if !hasUndecided, let made = known.first(where: { commit.hasMade($0, writer: policy.writer) }) {
       // This is our own version: the commit took effect, and the server that has it now, or has lost it since, has not
       // kept its operation.
-      return accepted(job, made.revision, made.parent, vitals, made: made)
-        + look(at: stored, question: job.question, vitals: vitals)
+      return accepted(commit, made.revision, made.parent, vitals, made: made)
+        + look(at: stored, question: commit.question, vitals: vitals)
     }
     var isUnread = false
     // The answer leaves out the document, but a read may bring it.
     if case .oversized(let bytes) = stored.content { isUnread = bytes <= policy.maximumBytes }
-    let isOutdated = isUnread || job.verifiedChanges != verified.changes && !isNewer(stored)
-    let actions = isOutdated ? [.read] : look(at: stored, question: job.question, vitals: vitals)
-    switch job.purpose {
+    let isOutdated = isUnread || commit.verifiedChanges != verified.changes && !isNewer(stored)
+    let actions = isOutdated ? [.read] : look(at: stored, question: commit.question, vitals: vitals)
+    switch commit.purpose {
     case .repair(let refused):
       guard !isOutdated, refused.kind == .restore, refused.stored == stored else { return actions }
       // The lost version has expired by now. If nothing is stored, there is nothing to announce.
@@ -176,39 +180,44 @@ extension Replica {
       online?.repairs.plan(.adopt, of: stored)
       return actions
     case .updates:
-      guard isDecided(job, by: stored, hasForgotten, vitals) else {
-        return actions + resume(job.updates, .outcomeUnknown(name: name))
+      guard isDecided(commit, by: stored, hasForgotten, vitals) else {
+        return actions + resume(commit.updates, .outcomeUnknown(name: name))
       }
-      pending.putBack(updates: job.updates)
+      pending.putBack(updates: commit.updates)
       return actions
     case .reset(let stamp):
-      pending.putBack(resetUpTo: stamp, job.waiters)
+      pending.putBack(resetUpTo: stamp, commit.waiters)
       return actions
     case .change(let stamp, let encoded, let isReplacement):
       if isReplacement {
         pending.change()
         let error = RedisSharedStateError.conflict(name: name, local: encoded, stored: stored.document)
         reports.saveFailed()
-        return actions + [.status(.saveError(error))] + finish(job.waiters, error)
+        return actions + [.status(.saveError(error))] + finish(commit.waiters, error)
       }
       // A version after the largest revision has a smaller one.
-      let isLater = stored.revision >= job.expected || stored.revision != .none && job.expected == .largest
-      guard policy.conflict.rollsBack, isLater else { return actions + putBack(job, nil) }
-      return actions + rollBack(stamp: stamp, job.waiters, local: encoded, stored: stored.document)
+      let isLater = stored.revision >= commit.expected || stored.revision != .none && commit.expected == .largest
+      guard policy.conflict.rollsBack, isLater else { return actions + putBack(commit, nil) }
+      return actions + rollBack(stamp: stamp, commit.waiters, local: encoded, stored: stored.document)
     }
   }
 
   /// Whether the stored value proves that a commit has not taken effect.
-  private func isDecided(_ job: Job, by stored: StoredValue, _ hasForgotten: Bool, _ vitals: Vitals) -> Bool {
-    guard job.isInterrupted else { return true }
-    let isSameServer = job.runID != nil && job.runID == online?.circumstances.runID
+  private func isDecided(
+    _ commit: OutstandingCommit,
+    by stored: StoredValue,
+    _ hasForgotten: Bool,
+    _ vitals: Vitals
+  ) -> Bool {
+    guard commit.isInterrupted else { return true }
+    let isSameServer = commit.runID != nil && commit.runID == online?.circumstances.runID
     // The version that it has made may be gone together with the list of operations. An older version that is restored
     // then begins another list.
-    let mayBeEvicted = vitals.evictions != job.sighting?.evictions
+    let mayBeEvicted = vitals.evictions != commit.sighting?.evictions
     // Another document was written where nothing was stored, and no key was evicted since.
-    let isWrittenOver = stored.content != .absent && vitals.evictions != nil && vitals == job.sighting
+    let isWrittenOver = stored.content != .absent && vitals.evictions != nil && vitals == commit.sighting
     // The script finds remembered operations by the order of revisions, which ends at the largest one.
-    let isOrdered = job.expected < .largest
+    let isOrdered = commit.expected < .largest
     return (stored.meta != nil || isWrittenOver) && isSameServer && !hasForgotten && !mayBeEvicted && isOrdered
   }
 
@@ -229,46 +238,46 @@ extension Replica {
     return givenUp + settle(stamp: stamp)
   }
 
-  /// Queues the content of a job that was not committed, to be committed later in another form.
+  /// Queues the content of a commit that has not taken effect, to be committed later in another form.
   ///
   /// - Parameter error: Why it cannot be committed until a person changes something. Atomic updates fail with it.
-  mutating func putBack(_ job: Job, _ error: RedisSharedStateError?) -> [Action] {
-    switch job.purpose {
+  mutating func putBack(_ commit: OutstandingCommit, _ error: RedisSharedStateError?) -> [Action] {
+    switch commit.purpose {
     case .change(let stamp, _, _):
-      pending.putBack(changeUpTo: stamp, job.waiters)
+      pending.putBack(changeUpTo: stamp, commit.waiters)
       return []
     case .reset(let stamp):
-      pending.putBack(resetUpTo: stamp, job.waiters)
+      pending.putBack(resetUpTo: stamp, commit.waiters)
       return []
     case .updates:
-      if let error { return refuse(job, error) }
-      pending.putBack(updates: job.updates)
+      if let error { return refuse(commit, error) }
+      pending.putBack(updates: commit.updates)
       return []
     case .repair:
       return []
     }
   }
 
-  /// Fails the atomic updates. A refusal does not show whether an earlier sending of the job has taken effect.
-  private func refuse(_ job: Job, _ error: RedisSharedStateError) -> [Action] {
-    resume(job.updates, job.isInterrupted ? .outcomeUnknown(name: name) : error)
+  /// Fails the atomic updates. A refusal does not show whether an earlier sending of the commit has taken effect.
+  private func refuse(_ commit: OutstandingCommit, _ error: RedisSharedStateError) -> [Action] {
+    resume(commit.updates, commit.isInterrupted ? .outcomeUnknown(name: name) : error)
   }
 
-  /// The server refused a commit. A local change is tried again later, unchanged. Any other job is given up, unless the
-  /// reason passes by itself: then its waiters continue to wait, too.
+  /// The server refused a commit. A local change is tried again later, unchanged. Any other commit is given up, unless
+  /// the reason passes by itself: then its waiters continue to wait, too.
   mutating func commitRefused(_ error: RedisSharedStateError, operation: Operation) -> [Action] {
-    guard var job = inFlight, job.operation == operation else { return [] }
-    if error.isTransient, !job.isRepair {
-      job.isSent = false
+    guard var commit = inFlight, commit.operation == operation else { return [] }
+    if error.isTransient, !commit.isRepair {
+      commit.isSent = false
       online?.isPausing = true
       online?.refusal = error
-      outgoing = .commit(job)
-      if job.isLocalChange { reports.saveFailed() }
-      return (job.isLocalChange ? [.status(.saveError(error))] : []) + advance() + [.retryLater]
+      outgoing = .commit(commit)
+      if commit.isLocalChange { reports.saveFailed() }
+      return (commit.isLocalChange ? [.status(.saveError(error))] : []) + advance() + [.retryLater]
     }
-    switch job.purpose {
+    switch commit.purpose {
     case .repair(let repair):
-      giveUp(job)
+      giveUp(commit)
       guard !error.isPermanent else {
         // Another service will make the repair. The stored value is shown.
         online?.repairs.forbid()
@@ -278,19 +287,19 @@ extension Replica {
       online?.isPausing = true
       return advance() + [.retryLater]
     case .updates:
-      giveUp(job)
-      return refuse(job, error) + advance()
+      giveUp(commit)
+      return refuse(commit, error) + advance()
     case .reset(let stamp):
-      giveUp(job)
-      return resume(job.waiters.all, error) + settle(stamp: min(stamp, pending.settledStamp)) + advance()
+      giveUp(commit)
+      return resume(commit.waiters.all, error) + settle(stamp: min(stamp, pending.settledStamp)) + advance()
     case .change:
-      job.isSent = false
+      commit.isSent = false
       online?.isPausing = true
       reports.saveFailed()
       // Waiters for a later snapshot and updates fail as well: they would have to wait behind this change.
-      let waiting = job.waiters.takeAll() + pending.takeWaiters()
-      let refused = waiting + pending.takeUpdates() + job.waiters.takeUpdates() + pending.takeLaterUpdates()
-      outgoing = .commit(job)
+      let waiting = commit.waiters.takeAll() + pending.takeWaiters()
+      let refused = waiting + pending.takeUpdates() + commit.waiters.takeUpdates() + pending.takeLaterUpdates()
+      outgoing = .commit(commit)
       return [.status(.saveError(error))] + resume(refused, error) + advance() + [.retryLater]
     }
   }

@@ -155,17 +155,17 @@ extension Replica {
         return rollBack(stamp: stamp, waiters, local: documents.encoded, stored: stored) + advance()
       }
       let revision = encoding.stored.revision
-      let job = Job(
+      let commit = OutstandingCommit(
         purpose: .change(stamp: stamp, encoded: documents.encoded, isReplacement: encoding.isReplacement),
         operation: operation,
         content: .document(documents.merged),
         condition: encoding.isReplacement ? .replacing(revision) : .revision(revision),
-        expectation: Job.Expectation(encoding),
+        expectation: OutstandingCommit.Expectation(encoding),
         isReflected: documents.isReflected,
         isMerge: encoding.isMerged && revision != shown.baseRevision,
         waiters: waiters
       )
-      outgoing = .commit(job)
+      outgoing = .commit(commit)
       return remadeIfOutdated()
     case .failure(let error) where encoded.givesWay:
       guard encoding.stored == storedState else { return encodeAgain(stamp: stamp, waiters) }
@@ -213,15 +213,15 @@ extension Replica {
     let updates = encoding.updates.filter { encoded.refused[$0] == nil }
     switch encoded.result {
     case .success(let documents?):
-      let job = Job(
+      let commit = OutstandingCommit(
         purpose: .updates,
         operation: operation,
         content: .document(documents.merged),
         condition: .revision(encoding.stored.revision),
-        expectation: Job.Expectation(encoding),
+        expectation: OutstandingCommit.Expectation(encoding),
         updates: updates
       )
-      outgoing = .commit(job)
+      outgoing = .commit(commit)
       return refused + remadeIfOutdated()
     case .success(nil):
       guard !updates.isEmpty else { return refused + advance() }

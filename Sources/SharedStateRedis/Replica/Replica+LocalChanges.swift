@@ -98,10 +98,10 @@ extension Replica {
   /// without it.
   private mutating func forget(update waiter: UInt64) {
     if outgoing.encoding?.work.updates.contains(waiter) ?? false { outgoing.encoding?.forgotten.insert(waiter) }
-    guard let job = inFlight, job.updates.contains(waiter) else { return }
+    guard let commit = inFlight, commit.updates.contains(waiter) else { return }
     outgoing.commit?.updates.removeAll { $0 == waiter }
-    guard !job.isSent, !job.isInterrupted else { return }
-    pending.putBack(updates: job.updates.filter { $0 != waiter })
+    guard !commit.isSent, !commit.isInterrupted else { return }
+    pending.putBack(updates: commit.updates.filter { $0 != waiter })
     outgoing = .nothing
   }
 
@@ -122,9 +122,9 @@ extension Replica {
       return (waiting, 0)
     case .encoding(let encoding):
       return (waiting + encoding.work.updates.count + encoding.waiters.updates.count, 0)
-    case .commit(let job):
-      let isSent = job.isSent || job.isInterrupted
-      let (taken, behind) = (job.updates.count, job.waiters.updates.count)
+    case .commit(let commit):
+      let isSent = commit.isSent || commit.isInterrupted
+      let (taken, behind) = (commit.updates.count, commit.waiters.updates.count)
       return isSent ? (waiting + behind, taken) : (waiting + behind + taken, 0)
     }
   }

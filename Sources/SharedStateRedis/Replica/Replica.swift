@@ -185,7 +185,7 @@ package struct Replica: Sendable {
   var hasPendingChange: Bool {
     switch outgoing {
     case .encoding(let encoding) where encoding.work.isOfChange: true
-    case .commit(let job) where job.isLocalChange: true
+    case .commit(let commit) where commit.isLocalChange: true
     case .nothing, .encoding, .commit: pending.isDirty || pending.reset != nil
     }
   }
@@ -249,7 +249,7 @@ package struct Replica: Sendable {
   var lastVerified: VerifiedVersion { verified.last }
 
   /// The commit that the server has not answered yet.
-  var inFlight: Job? { outgoing.commit }
+  var inFlight: OutstandingCommit? { outgoing.commit }
 
   // MARK: The connection
 
@@ -275,9 +275,9 @@ package struct Replica: Sendable {
     online = nil
     reports.loadStatusChanged()
     pending.disconnect()
-    if let job = inFlight?.interrupted {
-      outgoing = .commit(job)
-      if job.isAbandoned { giveUp(job) }
+    if let commit = inFlight?.interrupted {
+      outgoing = .commit(commit)
+      if commit.isAbandoned { giveUp(commit) }
     }
     return [.status(.loadError(error))] + advance()
   }
@@ -340,14 +340,14 @@ package struct Replica: Sendable {
 
   private mutating func nextCommit() -> [Action] {
     guard mayBeginCommit, online?.isPausing == false, !isCommitUnderWay else { return [] }
-    if let job = inFlight {
-      if passesOverVerified(job) {
-        giveUp(job)
-        return resume(job.updates, .outcomeUnknown(name: name)) + nextCommit()
+    if let commit = inFlight {
+      if passesOverVerified(commit) {
+        giveUp(commit)
+        return resume(commit.updates, .outcomeUnknown(name: name)) + nextCommit()
       }
-      guard isOutdated(job) else { return maySend(job) ? [.commit] : refuseUpdates() + waitUntilReadable() }
-      giveUp(job)
-      return putBack(job, nil) + nextCommit()
+      guard isOutdated(commit) else { return maySend(commit) ? [.commit] : refuseUpdates() + waitUntilReadable() }
+      giveUp(commit)
+      return putBack(commit, nil) + nextCommit()
     }
     if online?.repairs.repair != nil || pending.reset != nil { return [.commit] }
     let refused = refuseUpdates()
@@ -358,33 +358,33 @@ package struct Replica: Sendable {
 
   /// Whether updates that are to be sent again would take effect on a version older than the verified one: the server
   /// has lost that, and has again the version that they expect.
-  private func passesOverVerified(_ job: Job) -> Bool {
-    guard case .updates = job.purpose, job.isInterrupted, let meta = lastVerified.meta,
+  private func passesOverVerified(_ commit: OutstandingCommit) -> Bool {
+    guard case .updates = commit.purpose, commit.isInterrupted, let meta = lastVerified.meta,
       let repair = online?.repairs.repair,
       repair.kind == .restore || repair.kind == .giveBack
     else { return false }
-    return repair.stored.revision == job.expected && meta.revision > job.expected
-      && !job.hasMade(meta, writer: policy.writer)
+    return repair.stored.revision == commit.expected && meta.revision > commit.expected
+      && !commit.hasMade(meta, writer: policy.writer)
   }
 
   /// Whether a commit that is not under way has to be remade, on a new base or after something else.
-  private func isOutdated(_ job: Job) -> Bool {
+  private func isOutdated(_ commit: OutstandingCommit) -> Bool {
     // A change made after the reset was requested is kept, so it is committed after the reset.
-    if let reset = pending.reset, let stamp = job.stamp, stamp > reset.stamp, !job.isInterrupted { return true }
-    if maySend(job) {
-      guard unreadable == nil else { return !job.isLocalChange && !job.isInterrupted }
+    if let reset = pending.reset, let stamp = commit.stamp, stamp > reset.stamp, !commit.isInterrupted { return true }
+    if maySend(commit) {
+      guard unreadable == nil else { return !commit.isLocalChange && !commit.isInterrupted }
       // Its base was edited, or has expired.
-      if let repair = online?.repairs.repair, repair.kind != .restore, job.isUndone(at: repair.stored.revision) {
+      if let repair = online?.repairs.repair, repair.kind != .restore, commit.isUndone(at: repair.stored.revision) {
         return true
       }
-      let isEdited = job.expected == confirmed.storedRevision && job.expectation.content != confirmed.content
-      return isEdited && job.isUndone(at: confirmed.storedRevision)
+      let isEdited = commit.expected == confirmed.storedRevision && commit.expectation.content != confirmed.content
+      return isEdited && commit.isUndone(at: confirmed.storedRevision)
     }
     // It may have taken effect, and its operation identifies exactly that content.
     if mayCommit { return true }
-    if let reset = pending.reset, let stamp = job.stamp, reset.stamp >= stamp { return true }
-    // A server that has lost data does not remember the job either, so it may as well be remade.
-    return online?.repairs.repair.map { $0.kind != .adopt || !job.isInterrupted } ?? false
+    if let reset = pending.reset, let stamp = commit.stamp, reset.stamp >= stamp { return true }
+    // A server that has lost data does not remember the commit either, so it may as well be remade.
+    return online?.repairs.repair.map { $0.kind != .adopt || !commit.isInterrupted } ?? false
   }
 
   /// Remakes the commit if the stored value has changed, or became unreadable, while it was being encoded.
@@ -407,9 +407,9 @@ package struct Replica: Sendable {
     return resume(pending.takeUpdates() + behindCommit + pending.takeLaterUpdates(), unreadable)
   }
 
-  /// Whether a job may be sent. A local change waits behind an unreadable document unless it replaces that.
-  func maySend(_ job: Job) -> Bool {
-    guard case .change(_, _, let isReplacement) = job.purpose, unreadable != nil else { return true }
+  /// Whether a commit may be sent. A local change waits behind an unreadable document unless it replaces that.
+  func maySend(_ commit: OutstandingCommit) -> Bool {
+    guard case .change(_, _, let isReplacement) = commit.purpose, unreadable != nil else { return true }
     return isReplacement && mayCommit
   }
 

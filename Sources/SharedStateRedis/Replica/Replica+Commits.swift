@@ -3,7 +3,7 @@ import Foundation
 /// Commits on their way to Redis.
 extension Replica {
   /// A commit that the server has not answered yet. It survives the connection and is sent again unchanged.
-  struct Job: Sendable {
+  struct OutstandingCommit: Sendable {
     enum Purpose: Sendable {
       case change(stamp: UInt64, encoded: Data, isReplacement: Bool)
       case updates
@@ -122,12 +122,12 @@ extension Replica {
       }
     }
 
-    /// The job after its connection has broken.
-    var interrupted: Job {
-      var job = self
-      job.isInterrupted = isInterrupted || isSent
-      job.isSent = false
-      return job
+    /// The commit after its connection has broken.
+    var interrupted: OutstandingCommit {
+      var commit = self
+      commit.isInterrupted = isInterrupted || isSent
+      commit.isSent = false
+      return commit
     }
   }
 
@@ -143,9 +143,9 @@ extension Replica {
     /// Whether its document merges a local change with changes of other services.
     let isMerge: Bool
 
-    init(_ job: Job, _ command: RedisRequest.Command, bytes: Int, isRetry: Bool) {
+    init(_ commit: OutstandingCommit, _ command: RedisRequest.Command, bytes: Int, isRetry: Bool) {
       (self.command, self.bytes, self.isRetry) = (command, bytes, isRetry)
-      (operation, isMerge) = (job.operation, job.isMerge)
+      (operation, isMerge) = (commit.operation, commit.isMerge)
     }
   }
 
@@ -156,28 +156,28 @@ extension Replica {
   mutating func takeCommit(vitals: Vitals, nextOperation: () -> Operation) -> Sending? {
     guard mayBeginCommit, shown.showing == nil else { return nil }
     if let repair = online?.repairs.repair, isPointless(repair) { online?.repairs.drop() }
-    if let job = inFlight, job.isAbandoned || isPointless(job) { giveUp(job) }
-    if inFlight == nil { beginJob(nextOperation) }
-    guard var job = inFlight, !job.isSent else { return nil }
-    guard maySend(job) else { return nil }
-    let isRetry = job.wasSent
-    (job.isSent, job.wasSent) = (true, true)
-    (job.question, job.verifiedChanges) = (questions.askCommit(), verified.changes)
-    if !job.isInterrupted {
-      (job.floor, job.runID, job.sighting) = (verified.floor, online?.circumstances.runID, vitals)
+    if let commit = inFlight, commit.isAbandoned || isPointless(commit) { giveUp(commit) }
+    if inFlight == nil { beginCommit(nextOperation) }
+    guard var commit = inFlight, !commit.isSent else { return nil }
+    guard maySend(commit) else { return nil }
+    let isRetry = commit.wasSent
+    (commit.isSent, commit.wasSent) = (true, true)
+    (commit.question, commit.verifiedChanges) = (questions.askCommit(), verified.changes)
+    if !commit.isInterrupted {
+      (commit.floor, commit.runID, commit.sighting) = (verified.floor, online?.circumstances.runID, vitals)
     }
-    if !job.isInterrupted { job.lineages = [] }
-    if mustDraft(job, in: vitals.era) { draft(&job, in: vitals.era) }
-    outgoing = .commit(job)
-    if let restore = restore(for: job) {
-      return Sending(job, .restore(restore), bytes: restore.content.size, isRetry: isRetry)
+    if !commit.isInterrupted { commit.lineages = [] }
+    if mustDraft(commit, in: vitals.era) { draft(&commit, in: vitals.era) }
+    outgoing = .commit(commit)
+    if let restore = makeRestore(for: commit) {
+      return Sending(commit, .restore(restore), bytes: restore.content.size, isRetry: isRetry)
     }
-    let commit = commit(for: job)
-    return Sending(job, .commit(commit), bytes: job.content.size + (commit.basis?.count ?? 0), isRetry: isRetry)
+    let request = makeCommit(for: commit)
+    return Sending(commit, .commit(request), bytes: commit.content.size + (request.basis?.count ?? 0), isRetry: isRetry)
   }
 
-  private func isPointless(_ job: Job) -> Bool {
-    if case .repair(let repair) = job.purpose { !job.isSent && isPointless(repair) } else { false }
+  private func isPointless(_ commit: OutstandingCommit) -> Bool {
+    if case .repair(let repair) = commit.purpose { !commit.isSent && isPointless(repair) } else { false }
   }
 
   /// Whether the version to be restored is no longer verified.
@@ -187,16 +187,16 @@ extension Replica {
 
   /// Whether a commit needs a lineage, or another one. A line must not be opened twice: the server may have lost what
   /// the first sending has made, and its clock may have been set back.
-  private func mustDraft(_ job: Job, in era: Era) -> Bool {
-    guard let lineage = job.lineage, lineage.era == era else { return true }
-    return lineage.line == LineID(openedBy: job.operation, in: era, attempt: job.lineages.count - 1)
+  private func mustDraft(_ commit: OutstandingCommit, in era: Era) -> Bool {
+    guard let lineage = commit.lineage, lineage.era == era else { return true }
+    return lineage.line == LineID(openedBy: commit.operation, in: era, attempt: commit.lineages.count - 1)
   }
 
   /// Adds a lineage to a commit, and sets its content if that depends on the lineage.
-  private func draft(_ job: inout Job, in era: Era) {
-    let line = LineID(openedBy: job.operation, in: era, attempt: job.lineages.count)
+  private func draft(_ commit: inout OutstandingCommit, in era: Era) {
+    let line = LineID(openedBy: commit.operation, in: era, attempt: commit.lineages.count)
     let verifiedLineage = lastVerified.meta?.lineage
-    switch job.purpose {
+    switch commit.purpose {
     case .repair(let repair):
       let stored = repair.stored.meta?.lineage
       var lineage = Lineage.Draft(continuing: stored ?? verifiedLineage, era: era, opening: line)
@@ -207,24 +207,24 @@ extension Replica {
         lineage = Lineage.Draft(continuing: stored, era: era, opening: line)
         guard let outcome = wholeOutcome(of: repair) ?? repair.merged?.outcome else { break }
         if let included = outcome.included { lineage.include(included) }
-        job.content = outcome.content
+        commit.content = outcome.content
       case .giveBack:
         lineage = Lineage.Draft(continuing: verifiedLineage?.closed, era: era, opening: line)
-        job.content = lastVerified.content
+        commit.content = lastVerified.content
       case .restore:
         break
       }
-      job.lineages.append(lineage)
+      commit.lineages.append(lineage)
     case .change, .updates, .reset:
-      job.lineages.append(Lineage.Draft(continuing: parentLineage(of: job), era: era, opening: line))
+      commit.lineages.append(Lineage.Draft(continuing: parentLineage(of: commit), era: era, opening: line))
     }
   }
 
   /// The lineage of the version that a change is based on; `nil` if it is based on none.
-  private func parentLineage(of job: Job) -> Lineage? {
-    guard let meta = job.expectation.meta else { return job.expectation.verifiedLineage }
+  private func parentLineage(of commit: OutstandingCommit) -> Lineage? {
+    guard let meta = commit.expectation.meta else { return commit.expectation.verifiedLineage }
     // Another service has the missing document, and may restore it. An expired one does not come back.
-    let isUnknown = meta.kind == .set && meta.expiry == 0 && job.expectation.content == .absent
+    let isUnknown = meta.kind == .set && meta.expiry == 0 && commit.expectation.content == .absent
     return isUnknown && lastVerified.restorable == nil ? nil : meta.lineage
   }
 
@@ -252,33 +252,33 @@ extension Replica {
   var mayTakeEffectYet: Bool { hasUndecided || inFlight.map { $0.isSent || $0.isInterrupted } ?? false }
 
   /// Gives up a commit: its reply is no longer of interest.
-  mutating func giveUp(_ job: Job) {
+  mutating func giveUp(_ commit: OutstandingCommit) {
     outgoing = .nothing
-    if job.isInterrupted { hasUndecided = true }
+    if commit.isInterrupted { hasUndecided = true }
   }
 
-  /// Begins a job that needs no encoding: a repair or a reset.
-  private mutating func beginJob(_ nextOperation: () -> Operation) {
+  /// Begins a commit that needs no encoding: a repair or a reset.
+  private mutating func beginCommit(_ nextOperation: () -> Operation) {
     if let repair = online?.repairs.repair {
       if awaitsMerge(repair) { return }
       online?.repairs.drop()
-      var expectation = Job.Expectation()
+      var expectation = OutstandingCommit.Expectation()
       (expectation.meta, expectation.content) = (repair.stored.meta, repair.stored.content)
       if repair.kind == .merge, repair.stored.meta == nil { expectation.basis = repair.stored.document }
-      let job = Job(
+      let commit = OutstandingCommit(
         purpose: .repair(repair),
         operation: nextOperation(),
         content: .absent,
         condition: .revision(repair.stored.revision),
         expectation: expectation
       )
-      outgoing = .commit(job)
+      outgoing = .commit(commit)
     } else if let reset = pending.takeReset() {
-      var expectation = Job.Expectation()
+      var expectation = OutstandingCommit.Expectation()
       (expectation.meta, expectation.content, expectation.verifiedLineage) = (
         confirmed.expectedMeta, confirmed.content, lastVerified.meta?.lineage
       )
-      let job = Job(
+      let commit = OutstandingCommit(
         purpose: .reset(stamp: reset.stamp),
         operation: nextOperation(),
         content: .absent,
@@ -286,12 +286,12 @@ extension Replica {
         expectation: expectation,
         waiters: reset.waiters
       )
-      outgoing = .commit(job)
+      outgoing = .commit(commit)
     }
   }
 
-  private func restore(for job: Job) -> Restore? {
-    guard case .repair(let repair) = job.purpose, repair.kind == .restore,
+  private func makeRestore(for commit: OutstandingCommit) -> Restore? {
+    guard case .repair(let repair) = commit.purpose, repair.kind == .restore,
       let meta = restoredMeta(over: repair.stored)
     else { return nil }
     let stored = repair.stored
@@ -305,25 +305,25 @@ extension Replica {
     )
   }
 
-  private func commit(for job: Job) -> Commit {
+  private func makeCommit(for outstanding: OutstandingCommit) -> Commit {
     var commit = Commit(
       names: names,
       content: .deleted,
-      condition: job.condition,
+      condition: outstanding.condition,
       floor: verified.floor,
-      operation: job.operation,
+      operation: outstanding.operation,
       writer: policy.writer,
       timeToLive: policy.timeToLive,
-      seen: job.expectation.meta?.lineage,
-      lineage: job.lineage,
-      basis: job.expectation.basis
+      seen: outstanding.expectation.meta?.lineage,
+      lineage: outstanding.lineage,
+      basis: outstanding.expectation.basis
     )
-    if case .repair(let repair) = job.purpose, repair.kind == .adopt {
+    if case .repair(let repair) = outstanding.purpose, repair.kind == .adopt {
       let isDeletion = repair.stored.content == .absent
       commit.content = isDeletion ? .adoptedDeletion : .adopted(inlineLimit: policy.inlineLimit)
       commit.writer = Meta.foreignMark + policy.writer
       commit.timeToLive = 0
-    } else if case .document(let document) = job.content {
+    } else if case .document(let document) = outstanding.content {
       commit.content = .document(document, isLarge: document.count > policy.inlineLimit)
     }
     return commit
