@@ -24,8 +24,8 @@ final class SimulatedBox {
 
   /// Whether a closure of the program holds the value.
   private(set) var isLocked = false
-  /// The delivery that arrived meanwhile. The thread that ends the closure shows it.
-  private var leftDelivery: Replica.Delivery?
+  /// The state that arrived meanwhile. The thread that ends the closure shows it.
+  private var leftState: Replica.StateToShow?
   private var isSnapshotWanted = false
   /// The snapshot that was taken when the closure ended, for the next encoding.
   private var leftSnapshot: (snapshot: Snapshot, shows: Int)?
@@ -137,15 +137,15 @@ final class SimulatedBox {
   /// A closure of the program begins.
   func lock() { isLocked = true }
 
-  /// The closure has ended. Like `Box.performLeft`: returns the outcome of the deferred delivery, and whether there is
-  /// a snapshot now.
-  func unlock() -> (delivered: (Replica.Delivery, Replica.DeliveryOutcome)?, hasSnapshot: Bool) {
+  /// The closure has ended. Like `Box.performLeft`: returns the outcome of showing the deferred state, and whether
+  /// there is a snapshot now.
+  func unlock() -> (shown: (Replica.StateToShow, Replica.ShowOutcome)?, hasSnapshot: Bool) {
     isLocked = false
-    let delivered = leftDelivery.flatMap { delivery in show(delivery).map { (delivery, $0) } }
-    leftDelivery = nil
+    let shown = leftState.flatMap { toShow in show(toShow).map { (toShow, $0) } }
+    leftState = nil
     defer { isSnapshotWanted = false }
     if isSnapshotWanted { leftSnapshot = (takeSnapshot(), shows) }
-    return (delivered, isSnapshotWanted)
+    return (shown, isSnapshotWanted)
   }
 
   private var pendingChanges: SimulatedOperation.Changes? {
@@ -180,9 +180,9 @@ final class SimulatedBox {
   // MARK: Showing
 
   /// Like `RedisPersistence.show`; `nil`: a closure holds the value.
-  func show(_ delivery: Replica.Delivery) -> Replica.DeliveryOutcome? {
+  func show(_ toShow: Replica.StateToShow) -> Replica.ShowOutcome? {
     let shown: SimulatedValue
-    switch delivery.state.content {
+    switch toShow.state.content {
     case .absent: shown = SimulatedValue(default: release)
     case .otherType(let type): return .unreadable(.wrongType(type, name: name))
     case .oversized(let bytes): return .unreadable(.valueTooLarge(name: name, bytes: bytes, maximumBytes: 1 << 20))
@@ -192,18 +192,18 @@ final class SimulatedBox {
       }
       shown = decoded
     }
-    if delivery.stamp == nil { return .superseded }
+    if toShow.stamp == nil { return .superseded }
     if isLocked {
-      leftDelivery = delivery
+      leftState = toShow
       return nil
     }
-    if delivery.sequence <= shownSequence { return .outdated }
-    if delivery.stamp != stamp { return .superseded }
-    shownSequence = delivery.sequence
+    if toShow.sequence <= shownSequence { return .outdated }
+    if toShow.stamp != stamp { return .superseded }
+    shownSequence = toShow.sequence
     shows += 1
-    (value, revision, changes, isReset) = (shown, max(revision, delivery.state.revision), [], false)
-    let document = delivery.state.content == .absent ? nil : shown.document.recorded
-    let newest = delivery.state.revision.rawValue
+    (value, revision, changes, isReset) = (shown, max(revision, toShow.state.revision), [], false)
+    let document = toShow.state.content == .absent ? nil : shown.document.recorded
+    let newest = toShow.state.revision.rawValue
     recorder.record(.shown(place, document, revision: newest, isFromOutside: true))
     return .shown
   }

@@ -10,8 +10,8 @@ final class SimulatedService: CustomStringConvertible {
     case encode(LinkState.ReplicaID, Replica.Encoding)
     /// Send what a caller has encoded.
     case send(SimulatedOutcome)
-    case show(SimulatedBox, Replica.Delivery)
-    case delivered(SimulatedBox, Replica.Delivery, Replica.DeliveryOutcome)
+    case show(SimulatedBox, Replica.StateToShow)
+    case endedShowing(SimulatedBox, Replica.StateToShow, Replica.ShowOutcome)
     case unlocked(SimulatedBox)
     case status(SimulatedBox, ReferenceWritableKeyPath<SimulatedBox, SimulatedBox.Numbered>, Bool, number: UInt64)
     case release(SimulatedBox)
@@ -183,8 +183,8 @@ final class SimulatedService: CustomStringConvertible {
     switch effect {
     case .encode(let id, let encoding, _, _):
       tasks.append(.encode(id, encoding))
-    case .show(let id, let delivery, _):
-      if let box = boxes[id] { tasks.append(.show(box, delivery)) }
+    case .show(let id, let toShow, _):
+      if let box = boxes[id] { tasks.append(.show(box, toShow)) }
     case .status(let id, .loading(let isLoading), _, let number):
       if let box = boxes[id] { tasks.append(.status(box, \.isLoading, isLoading, number: number)) }
     case .status(let id, .loadError(let error), _, let number):

@@ -28,8 +28,8 @@ enum SimulatedTrace {
     return "[\(meta)] \(text(stored.content))"
   }
 
-  static func text(_ delivery: Replica.Delivery) -> String {
-    "\(delivery.state.revision) \(text(delivery.state.content)) for \(delivery.stamp.map(String.init) ?? "-")"
+  static func text(_ toShow: Replica.StateToShow) -> String {
+    "\(toShow.state.revision) \(text(toShow.state.content)) for \(toShow.stamp.map(String.init) ?? "-")"
   }
 
   static func text(_ content: StoredValue.Content) -> String {

@@ -117,8 +117,8 @@ extension Simulation {
     case .unlock(let box, let mutates):
       // Mutations come before the deferred work, while the lock is held.
       let calls = mutates ? change(box, in: service) : []
-      let (delivered, hasSnapshot) = box.unlock()
-      if let (delivery, outcome) = delivered { caller.tasks.append(.delivered(box, delivery, outcome)) }
+      let (shown, hasSnapshot) = box.unlock()
+      if let (toShow, outcome) = shown { caller.tasks.append(.endedShowing(box, toShow, outcome)) }
       if hasSnapshot { caller.tasks.append(.unlocked(box)) }
       caller.calls += calls
     case .report(let box):
@@ -195,17 +195,17 @@ extension Simulation {
     switch task {
     case .encode(let id, let encoding): tasks.insert(.send(encode(encoding, of: id, in: service)), at: 0)
     case .send(let outcome): send(outcome, in: service, &tasks)
-    case .show(let box, let delivery):
-      guard let outcome = box.hasLeft ? .outdated : box.show(delivery) else {
-        return note("service \(service.index) leaves \(box.name) \(SimulatedTrace.text(delivery))")
+    case .show(let box, let toShow):
+      guard let outcome = box.hasLeft ? .outdated : box.show(toShow) else {
+        return note("service \(service.index) leaves \(box.name) \(SimulatedTrace.text(toShow))")
       }
       note(
-        "service \(service.index) shows \(box.name) \(SimulatedTrace.text(delivery)): \(outcome), has \(box.value) \(box.stamp)"
+        "service \(service.index) shows \(box.name) \(SimulatedTrace.text(toShow)): \(outcome), has \(box.value) \(box.stamp)"
       )
       // In the shell this is a step of its own, so it becomes the next task here.
-      tasks.insert(.delivered(box, delivery, outcome), at: 0)
-    case .delivered(let box, let delivery, let outcome):
-      service.update(&tasks) { $0.delivered(delivery, to: box.id, outcome: outcome) }
+      tasks.insert(.endedShowing(box, toShow, outcome), at: 0)
+    case .endedShowing(let box, let toShow, let outcome):
+      service.update(&tasks) { $0.endedShowing(toShow, of: box.id, outcome: outcome) }
     case .unlocked(let box):
       service.update(&tasks) { $0.unlocked(box.id) }
     case .status(let box, let path, let value, let number):

@@ -49,8 +49,8 @@ extension Simulation {
   ) {
     switch task {
     case .encode(let id, let encoding): thread.outcomes.append(encode(encoding, of: id, in: service))
-    case .delivered(let box, let delivery, let outcome):
-      thread.outcomes.append((.shown(box.id, delivery, outcome), nil))
+    case .endedShowing(let box, let toShow, let outcome):
+      thread.outcomes.append((.shown(box.id, toShow, outcome), nil))
     default: perform(task, in: service, &thread.tasks)
     }
   }

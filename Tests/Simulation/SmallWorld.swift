@@ -340,8 +340,8 @@ struct SmallWorld {
   /// Performs an effect, if it concerns the value.
   private mutating func perform(_ effect: LinkState.Effect, in index: Int) -> LinkState.Effect.Outcome? {
     switch effect {
-    case .show(let id, let delivery, _):
-      return .shown(id, delivery, show(delivery, in: index))
+    case .show(let id, let toShow, _):
+      return .shown(id, toShow, show(toShow, in: index))
     case .encode(let id, let encoding, _, _):
       let service = services[index]
       let coder = SimulatedValue.coder(for: .present)
@@ -356,17 +356,17 @@ struct SmallWorld {
     }
   }
 
-  private mutating func show(_ delivery: Replica.Delivery, in index: Int) -> Replica.DeliveryOutcome {
+  private mutating func show(_ toShow: Replica.StateToShow, in index: Int) -> Replica.ShowOutcome {
     let service = services[index]
-    if delivery.sequence <= service.shownSequence { return .outdated }
-    if delivery.stamp != service.stamp { return .superseded }
-    let document: Data? = if case .document(let data) = delivery.state.content { data } else { nil }
+    if toShow.sequence <= service.shownSequence { return .outdated }
+    if toShow.stamp != service.stamp { return .superseded }
+    let document: Data? = if case .document(let data) = toShow.state.content { data } else { nil }
     services[index].value =
       document.flatMap { SimulatedValue($0, release: .present) } ?? SimulatedValue(default: .present)
-    (services[index].shownSequence, services[index].revision) = (delivery.sequence, delivery.state.revision)
+    (services[index].shownSequence, services[index].revision) = (toShow.sequence, toShow.state.revision)
     let shown = document.map { _ in services[index].value.document.recorded }
     judge.record(
-      .shown(Self.box(index), shown, revision: delivery.state.revision.rawValue, isFromOutside: true)
+      .shown(Self.box(index), shown, revision: toShow.state.revision.rawValue, isFromOutside: true)
     )
     return .shown
   }

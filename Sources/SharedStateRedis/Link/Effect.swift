@@ -2,8 +2,8 @@ extension LinkState {
   /// A decided action, with everything that it takes. The shell performs all effects in order, after it has released
   /// the lock, because they may call user code: coders, atomic updates, deinitialisers, log handlers.
   package enum Effect: Sendable {
-    /// Decode and show a state, then report the outcome with ``LinkState/delivered(_:to:outcome:)``.
-    case show(ReplicaID, Replica.Delivery, AttachmentReference)
+    /// Decode and show a state, then report the outcome with ``LinkState/endedShowing(_:of:outcome:)``.
+    case show(ReplicaID, Replica.StateToShow, AttachmentReference)
     /// Encode a value, or run updates, then report the result with ``LinkState/encoded(_:_:now:)`` or
     /// ``LinkState/locked(_:)``.
     case encode(ReplicaID, Replica.Encoding, [WaiterID: AtomicUpdate], AttachmentReference?)
@@ -45,7 +45,7 @@ extension LinkState {
 extension LinkState.Effect {
   /// The result of an effect that the link has to know.
   package enum Outcome: Sendable {
-    case shown(LinkState.ReplicaID, Replica.Delivery, Replica.DeliveryOutcome)
+    case shown(LinkState.ReplicaID, Replica.StateToShow, Replica.ShowOutcome)
     case encoded(LinkState.ReplicaID, Replica.Encoded, isQuick: Bool = false)
     /// A closure of the program holds the lock of the value that was to be encoded.
     case locked(LinkState.ReplicaID)

@@ -260,19 +260,19 @@ package struct LinkState: Sendable {
   }
 
   /// An attempt to show a state has ended.
-  package mutating func delivered(
-    _ delivery: Replica.Delivery,
-    to id: ReplicaID,
-    outcome: Replica.DeliveryOutcome
+  package mutating func endedShowing(
+    _ toShow: Replica.StateToShow,
+    of id: ReplicaID,
+    outcome: Replica.ShowOutcome
   ) {
     members[id]?.isKeptBack = false
     switch outcome {
     case .shown:
-      if let announced = members[id]?.takeAnnounced(upTo: delivery.state.revision) { measurements.delivered(announced) }
-    case .unreadable where delivery.state.content.document != nil: measurements.failedToDecode()
+      if let announced = members[id]?.takeAnnounced(upTo: toShow.state.revision) { measurements.delivered(announced) }
+    case .unreadable where toShow.state.content.document != nil: measurements.failedToDecode()
     case .superseded, .outdated, .unreadable: break
     }
-    apply(members[id]?.replica.delivered(delivery, outcome: outcome), to: id)
+    apply(members[id]?.replica.endedShowing(toShow, outcome: outcome), to: id)
     // Where changes arrive faster than they can be shown, each state is followed by another.
     if members[id]?.replica.isRead ?? false { caughtUp(id) }
   }
@@ -289,8 +289,8 @@ package struct LinkState: Sendable {
         emit(.decided(name: name, Replica.Action.Summary(action)))
       }
       switch action {
-      case .show(let delivery):
-        if let member = members[id] { emit(.show(id, delivery, member.attachment)) }
+      case .show(let toShow):
+        if let member = members[id] { emit(.show(id, toShow, member.attachment)) }
       case .status(let change):
         publish(id, change)
         if change == .saveError(nil), !givenUp.isEmpty, let name = members[id]?.nameIfWhole {

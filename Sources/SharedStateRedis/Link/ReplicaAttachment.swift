@@ -28,9 +28,9 @@ package protocol ReplicaAttachment: AnyObject, Sendable {
   /// - Parameter whenUnlocked: Takes the outcome, maybe before this method returns.
   /// - Returns: `nil`: a closure holds the value's lock, and `whenUnlocked` will be called when the closure has ended.
   func show(
-    _ delivery: Replica.Delivery,
-    whenUnlocked: @escaping @Sendable (Replica.DeliveryOutcome) -> Void
-  ) -> Replica.DeliveryOutcome?
+    _ toShow: Replica.StateToShow,
+    whenUnlocked: @escaping @Sendable (Replica.ShowOutcome) -> Void
+  ) -> Replica.ShowOutcome?
   /// Shows a change of the status. Called on any thread, possibly late: a change must be ignored after one of the same
   /// kind with a higher number.
   func show(_ change: Replica.StatusChange, number: UInt64)

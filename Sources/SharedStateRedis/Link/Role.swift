@@ -128,7 +128,7 @@ package struct Role<Connection> {
   /// Passes the outcome of an effect to the link, whichever thread has performed it.
   package mutating func note(_ outcome: LinkState.Effect.Outcome, in link: inout LinkState, now: Instant) {
     switch outcome {
-    case .shown(let id, let delivery, let outcome): link.delivered(delivery, to: id, outcome: outcome)
+    case .shown(let id, let toShow, let outcome): link.endedShowing(toShow, of: id, outcome: outcome)
     case .locked(let id): link.locked(id)
     case .keptBack(let id): link.keptBack(id)
     case .published: link.measurements.published()

@@ -146,26 +146,26 @@ extension Replica {
   }
 
   /// An attempt to show a state has ended.
-  package mutating func delivered(_ delivery: Delivery, outcome: DeliveryOutcome) -> [Action] {
-    shown.end(delivery.sequence)
+  package mutating func endedShowing(_ toShow: StateToShow, outcome: ShowOutcome) -> [Action] {
+    shown.end(toShow.sequence)
     if outcome == .shown {
-      let base = delivery.state.content.document.map { Base.stored($0) } ?? .defaultValue
-      shown.reflect(base, at: delivery.state.revision)
+      let base = toShow.state.content.document.map { Base.stored($0) } ?? .defaultValue
+      shown.reflect(base, at: toShow.state.revision)
       // A later local change was discarded meanwhile, so the box does not show the state any more.
-      if let stamp = delivery.stamp, stamp != pending.settledStamp {
+      if let stamp = toShow.stamp, stamp != pending.settledStamp {
         shown.markUnknown()
         return advance()
       }
       // A newer state that arrived meanwhile changes nothing.
-      if delivery.state != confirmed.state, changesNothing(after: delivery.state.content) {
+      if toShow.state != confirmed.state, changesNothing(after: toShow.state.content) {
         shown.keep(at: confirmed.revision)
       }
     }
-    guard delivery.state == confirmed.state else { return advance() }
+    guard toShow.state == confirmed.state else { return advance() }
     var actions: [Action] = []
     switch outcome {
     case .shown, .outdated: shown.markReflected()
-    case .superseded: shown.markBlocked(at: delivery.stamp)
+    case .superseded: shown.markBlocked(at: toShow.stamp)
     case .unreadable(let error): actions = hold(unreadable: error)
     }
     if unreadable == nil { reports.noteReadable() }

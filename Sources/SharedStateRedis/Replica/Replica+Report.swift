@@ -24,9 +24,9 @@ extension Replica.Action {
 
     init(_ action: Replica.Action) {
       switch action {
-      case .show(let delivery):
-        text = delivery.stamp == nil ? "Decoding a version that a local change hides." : "Showing a version."
-        revision = delivery.state.revision
+      case .show(let toShow):
+        text = toShow.stamp == nil ? "Decoding a version that a local change hides." : "Showing a version."
+        revision = toShow.state.revision
       case .read: text = "Reading the value."
       case .readLater: text = "Reading the value when it has expired."
       case .confirm: text = "Reading the value, because a message of another history has arrived."

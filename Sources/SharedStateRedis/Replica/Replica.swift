@@ -50,18 +50,18 @@ package struct Replica: Sendable {
   }
 
   /// A state to be decoded and shown.
-  package struct Delivery: Hashable, Sendable {
+  package struct StateToShow: Hashable, Sendable {
     package var state: State
     /// Show it only if the box has this stamp. `nil`: a local change is pending, so show nothing and only find out
     /// whether the state can be decoded.
     package var stamp: UInt64?
-    /// Show it only if no delivery with a higher number was shown.
+    /// Show it only if no state with a higher number was shown.
     package var sequence: UInt64
     /// Whether the box has not been up to date yet, so that this is the initial value and not a change.
     package var isInitial = false
   }
 
-  package enum DeliveryOutcome: Hashable, Sendable {
+  package enum ShowOutcome: Hashable, Sendable {
     case shown
     /// A local change that is not acknowledged prevented it. The state can be decoded.
     case superseded
@@ -71,8 +71,8 @@ package struct Replica: Sendable {
   }
 
   package enum Action: Hashable, Sendable {
-    /// Decode and show a state, then report the outcome to ``Replica/delivered(_:outcome:)``.
-    case show(Delivery)
+    /// Decode and show a state, then report the outcome to ``Replica/endedShowing(_:outcome:)``.
+    case show(StateToShow)
     /// Read the stored value.
     case read
     /// Read the stored value after this time, when it will have expired.
@@ -306,12 +306,12 @@ package struct Replica: Sendable {
       if isReferenceNews { actions.append(.read) }
       online?.referenced = .none
     }
-    if let delivery = nextDelivery() { return actions + [.show(delivery)] }
+    if let toShow = nextToShow() { return actions + [.show(toShow)] }
     let resumed = outcomes.takeAll().flatMap { resume($0.waiters, $0.error) }
     return actions + loaded() + resumed + nextCommit()
   }
 
-  private mutating func nextDelivery() -> Delivery? {
+  private mutating func nextToShow() -> StateToShow? {
     // A state that arrived meanwhile is most likely the echo of our own commit. If not, the reply is followed by a
     // look.
     guard !isCommitUnderWay else { return nil }
@@ -323,7 +323,7 @@ package struct Replica: Sendable {
     case .blocked(let stamp): guard !hasPendingChange, stamp != pending.settledStamp else { return nil }
     case .unknown: break
     }
-    return Delivery(
+    return StateToShow(
       state: confirmed.state,
       stamp: isSavePending ? nil : pending.settledStamp,
       sequence: shown.begin(confirmed.revision),
@@ -418,7 +418,7 @@ package struct Replica: Sendable {
     unreadable == nil || pending.isReplacement || !(inFlight?.waiters.replacing.isEmpty ?? true)
   }
 
-  /// Reports that the box is up to date, or that the stored document cannot be read, once no delivery is pending.
+  /// Reports that the box is up to date, or that the stored document cannot be read, once nothing is left to show.
   private mutating func loaded() -> [Action] {
     guard phase == .live, shown.sight != .unknown, online?.repairs.absence == nil, !isMerging else { return [] }
     shown.finishLoading()

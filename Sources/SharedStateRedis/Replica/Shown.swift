@@ -13,7 +13,7 @@ struct Shown: Sendable {
     case unreadable(RedisSharedStateError)
   }
 
-  /// A delivery whose outcome is awaited. Until then nothing is committed, because the state may be unreadable.
+  /// A state that is being shown. Until its outcome is known nothing is committed, because it may be unreadable.
   struct Showing: Hashable, Sendable {
     let sequence: UInt64
     let revision: Revision
@@ -26,7 +26,7 @@ struct Shown: Sendable {
   private(set) var reflected: Data?
   private(set) var sight = Sight.reflected
   private(set) var showing: Showing?
-  /// Counts the deliveries.
+  /// Counts the attempts to show a state.
   private var sequence: UInt64 = 0
   /// Whether the box has been up to date once, so that everything shown from now on is a change.
   private(set) var isLoaded = false
@@ -42,14 +42,14 @@ struct Shown: Sendable {
     return baseRevision == version.revision && version.content.document == reflected
   }
 
-  /// A delivery of the state with this revision begins. Returns its number.
+  /// An attempt to show the state with this revision begins. Returns its number.
   mutating func begin(_ revision: Revision) -> UInt64 {
     sequence += 1
     showing = Showing(sequence: sequence, revision: revision)
     return sequence
   }
 
-  /// A delivery has ended, with or without success.
+  /// An attempt to show a state has ended, with or without success.
   mutating func end(_ sequence: UInt64) {
     if showing?.sequence == sequence { showing = nil }
   }

@@ -118,24 +118,24 @@ private final class DocumentPersistence<Value: Sendable>: BoxPersistence, Replic
   }
 
   func show(
-    _ delivery: Replica.Delivery,
-    whenUnlocked: @escaping @Sendable (Replica.DeliveryOutcome) -> Void
-  ) -> Replica.DeliveryOutcome? {
+    _ toShow: Replica.StateToShow,
+    whenUnlocked: @escaping @Sendable (Replica.ShowOutcome) -> Void
+  ) -> Replica.ShowOutcome? {
     guard let box = state.withLock({ $0.box }) else { return .outdated }
     let value: Value
     do throws(RedisSharedStateError) {
-      value = try read(try document(of: delivery.state.content))
+      value = try read(try document(of: toShow.state.content))
     } catch {
       return .unreadable(error)
     }
     let outcome = box.replace(
       with: value,
-      number: delivery.sequence,
-      isInitial: delivery.isInitial,
-      if: { [self] _ in decide(delivery) },
-      whenUnlocked: { whenUnlocked(Replica.DeliveryOutcome($0)) }
+      number: toShow.sequence,
+      isInitial: toShow.isInitial,
+      if: { [self] _ in decide(toShow) },
+      whenUnlocked: { whenUnlocked(Replica.ShowOutcome($0)) }
     )
-    return outcome.map { Replica.DeliveryOutcome($0) }
+    return outcome.map { Replica.ShowOutcome($0) }
   }
 
   private func document(of content: StoredValue.Content) throws(RedisSharedStateError) -> Data? {
@@ -148,9 +148,9 @@ private final class DocumentPersistence<Value: Sendable>: BoxPersistence, Replic
   }
 
   /// Called with the box's lock held.
-  private func decide(_ delivery: Replica.Delivery) -> Replacement {
-    guard delivery.sequence > shownSequence.load(ordering: .relaxed) else { return .outdated }
-    shownSequence.store(delivery.sequence, ordering: .relaxed)
+  private func decide(_ toShow: Replica.StateToShow) -> Replacement {
+    guard toShow.sequence > shownSequence.load(ordering: .relaxed) else { return .outdated }
+    shownSequence.store(toShow.sequence, ordering: .relaxed)
     return .done
   }
 

@@ -40,13 +40,13 @@ final class ExitWatch: Sendable {
     let stores = entries.withLock { entries in
       entries.values.compactMap { entry in entry.store.map { (store: $0, timeout: entry.timeout) } }
     }
-    let deliveries = stores.compactMap { entry in entry.timeout.map { Delivery(of: entry.store, within: $0) } }
-    for delivery in deliveries { delivery.wait() }
+    let flushes = stores.compactMap { entry in entry.timeout.map { ExitFlush(of: entry.store, within: $0) } }
+    for flush in flushes { flush.wait() }
     for (store, _) in stores { store.reportUndelivered() }
   }
 
-  /// The delivery of one store's pending changes.
-  private struct Delivery {
+  /// A flush of one store's pending changes, which the exit waits for.
+  private struct ExitFlush {
     private let deadline: Instant
     private let waiters: Int
     private let isDone = DispatchSemaphore(value: 0)

@@ -18,11 +18,11 @@ extension Link {
   /// Performs an effect, which may take arbitrarily long.
   func perform(_ effect: LinkState.Effect) -> Job.Outcome? {
     switch effect {
-    case .show(let id, let delivery, let reference):
-      let outcome = reference.attachment?.show(delivery) { [weak self] outcome in
-        self?.update { $0.state.delivered(delivery, to: id, outcome: outcome) }
+    case .show(let id, let toShow, let reference):
+      let outcome = reference.attachment?.show(toShow) { [weak self] outcome in
+        self?.update { $0.state.endedShowing(toShow, of: id, outcome: outcome) }
       }
-      return outcome.map { .shown(id, delivery, $0) } ?? .keptBack(id)
+      return outcome.map { .shown(id, toShow, $0) } ?? .keptBack(id)
     case .encode(let id, let encoding, let updates, let reference):
       guard let attachment = reference?.attachment else {
         return .encoded(id, Replica.Encoded(stamp: 0, result: .failure(.stopped)))

@@ -226,12 +226,12 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   }
 
   func show(
-    _ delivery: Replica.Delivery,
-    whenUnlocked: @escaping @Sendable (Replica.DeliveryOutcome) -> Void
-  ) -> Replica.DeliveryOutcome? {
+    _ toShow: Replica.StateToShow,
+    whenUnlocked: @escaping @Sendable (Replica.ShowOutcome) -> Void
+  ) -> Replica.ShowOutcome? {
     guard let box = state.withLock({ $0.box }) else { return .outdated }
     let value: Value
-    switch delivery.state.content {
+    switch toShow.state.content {
     case .absent:
       value = initialValue
     case .otherType(let type):
@@ -245,22 +245,22 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
       }
     }
     // Without a stamp, only whether the state can be decoded is of interest, and the box is not needed.
-    if delivery.stamp == nil { return .superseded }
+    if toShow.stamp == nil { return .superseded }
     let outcome = box.replace(
       with: value,
-      number: delivery.sequence,
-      isInitial: delivery.isInitial,
-      if: { [self] versions in decide(delivery, versions) },
-      whenUnlocked: { whenUnlocked(Replica.DeliveryOutcome($0)) }
+      number: toShow.sequence,
+      isInitial: toShow.isInitial,
+      if: { [self] versions in decide(toShow, versions) },
+      whenUnlocked: { whenUnlocked(Replica.ShowOutcome($0)) }
     )
-    return outcome.map { Replica.DeliveryOutcome($0) }
+    return outcome.map { Replica.ShowOutcome($0) }
   }
 
   /// Called with the box's lock held.
-  private func decide(_ delivery: Replica.Delivery, _ versions: Versions) -> Replacement {
-    if delivery.sequence <= shownSequence.load(ordering: .relaxed) { return .outdated }
-    if versions.local != delivery.stamp { return .superseded }
-    shownSequence.store(delivery.sequence, ordering: .relaxed)
+  private func decide(_ toShow: Replica.StateToShow, _ versions: Versions) -> Replacement {
+    if toShow.sequence <= shownSequence.load(ordering: .relaxed) { return .outdated }
+    if versions.local != toShow.stamp { return .superseded }
+    shownSequence.store(toShow.sequence, ordering: .relaxed)
     return .done
   }
 
@@ -293,7 +293,7 @@ private final class ReportedCompletions: Sendable {
   }
 }
 
-extension Replica.DeliveryOutcome {
+extension Replica.ShowOutcome {
   init(_ outcome: Replacement) {
     switch outcome {
     case .done: self = .shown

@@ -91,7 +91,7 @@ extension Replica {
     dataLoss: DataLossPolicy = .reseed
   ) -> Replica {
     var replica = reading(conflict: conflict, dataLoss: dataLoss)
-    deliver(replica.stored(stored, vitals: vitals), to: &replica, outcome: .shown)
+    endShowing(replica.stored(stored, vitals: vitals), in: &replica, outcome: .shown)
     return replica
   }
 

@@ -126,7 +126,7 @@ struct AnsweredLink {
 
   private mutating func perform(_ effect: LinkState.Effect) -> LinkState.Effect.Outcome? {
     switch effect {
-    case .show(let id, let delivery, _): return .shown(id, delivery, .shown)
+    case .show(let id, let toShow, _): return .shown(id, toShow, .shown)
     case .encode(let id, let encoding, _, _):
       let settled = link.members[id]?.replica.pending.settledStamp ?? 0
       // Updates settle no change.

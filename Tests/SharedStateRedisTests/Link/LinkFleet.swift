@@ -131,10 +131,10 @@ struct LinkFleet {
     switch effect {
     case .wake(let purpose):
       services[index].wakeUps[purpose] = now
-    case .show(let id, let delivery, _):
-      guard delivery.stamp == stamp else { return .shown(id, delivery, .superseded) }
-      services[index].shown = delivery.state.content.document
-      return .shown(id, delivery, .shown)
+    case .show(let id, let toShow, _):
+      guard toShow.stamp == stamp else { return .shown(id, toShow, .superseded) }
+      services[index].shown = toShow.state.content.document
+      return .shown(id, toShow, .shown)
     case .encode(let id, _, _, _):
       let documents = Replica.Documents(encoded: document, merged: document)
       return .encoded(id, Replica.Encoded(stamp: stamp, result: .success(documents)))

@@ -27,9 +27,9 @@ struct LinkHealthTests {
     }
   }
 
-  /// Takes the deliveries that are to be shown, and drops all other effects.
-  private func deliveries(of link: inout LinkState) -> [(LinkState.ReplicaID, Replica.Delivery)] {
-    link.takeEffects().compactMap { if case .show(let id, let delivery, _) = $0 { (id, delivery) } else { nil } }
+  /// Takes the states that are to be shown, and drops all other effects.
+  private func statesToShow(of link: inout LinkState) -> [(LinkState.ReplicaID, Replica.StateToShow)] {
+    link.takeEffects().compactMap { if case .show(let id, let toShow, _) = $0 { (id, toShow) } else { nil } }
   }
 
   private func reconnect(_ link: inout LinkState, at now: Instant) {
@@ -47,13 +47,13 @@ struct LinkHealthTests {
     // The subscriptions are confirmed, and the summaries and the documents read.
     #expect(link.answerOnce(at: start, stored: stored) == ["a", "b", "c"])
     #expect(!link.isLive)
-    let shows = deliveries(of: &link)
+    let shows = statesToShow(of: &link)
     #expect(shows.map(\.0) == ids)
-    for (id, delivery) in shows.dropLast() { link.delivered(delivery, to: id, outcome: .shown) }
+    for (id, toShow) in shows.dropLast() { link.endedShowing(toShow, of: id, outcome: .shown) }
     #expect(!link.isLive)
     #expect(told(by: &link) == Told())
     let last = try #require(shows.last)
-    link.delivered(last.1, to: last.0, outcome: .shown)
+    link.endedShowing(last.1, of: last.0, outcome: .shown)
     #expect(link.isLive)
     #expect(told(by: &link) == Told(lives: [true], logged: 1))
     // What changes later ends nothing.
@@ -134,7 +134,7 @@ struct LinkHealthTests {
     link.connect(at: start)
     link.answerOnce(at: start, stored: stored)
     let unreadable = RedisSharedStateError.wrongType("list", name: "a")
-    for (id, delivery) in deliveries(of: &link) { link.delivered(delivery, to: id, outcome: .unreadable(unreadable)) }
+    for (id, toShow) in statesToShow(of: &link) { link.endedShowing(toShow, of: id, outcome: .unreadable(unreadable)) }
     #expect(link.isLive)
 
     var large = LinkState.make()
@@ -143,10 +143,10 @@ struct LinkHealthTests {
     _ = try large.join(names, name: "large", valueType: "Int", policy: policy)
     large.connect(at: start)
     large.answerOnce(at: start, stored: .document(7, String(repeating: "1", count: 11)))
-    for (id, delivery) in deliveries(of: &large) {
-      large.delivered(
-        delivery,
-        to: id,
+    for (id, toShow) in statesToShow(of: &large) {
+      large.endedShowing(
+        toShow,
+        of: id,
         outcome: .unreadable(.valueTooLarge(name: "large", bytes: 11, maximumBytes: 10))
       )
     }
@@ -208,8 +208,8 @@ struct LinkHealthTests {
     let (slow, quick) = (try link.join("slow"), try link.join("quick"))
     link.connect(at: start)
     link.answerOnce(at: start, stored: stored)
-    let shows = deliveries(of: &link)
-    for (id, delivery) in shows where id == quick { link.delivered(delivery, to: id, outcome: .shown) }
+    let shows = statesToShow(of: &link)
+    for (id, toShow) in shows where id == quick { link.endedShowing(toShow, of: id, outcome: .shown) }
     #expect(!link.isLive)
     link.keptBack(slow)
     #expect(link.isLive)
@@ -220,14 +220,14 @@ struct LinkHealthTests {
     link.showAll()
     #expect(link.isLive)
     // It has ended, so the next connection waits for it as for any other.
-    for (id, delivery) in shows where id == slow { link.delivered(delivery, to: id, outcome: .shown) }
+    for (id, toShow) in shows where id == slow { link.endedShowing(toShow, of: id, outcome: .shown) }
     link.showAll()
     reconnect(&link, at: start + .seconds(60))
     link.answerOnce(at: start + .seconds(120), stored: .document(8, "2"))
-    let news = deliveries(of: &link)
-    for (id, delivery) in news where id == quick { link.delivered(delivery, to: id, outcome: .shown) }
+    let news = statesToShow(of: &link)
+    for (id, toShow) in news where id == quick { link.endedShowing(toShow, of: id, outcome: .shown) }
     #expect(!link.isLive)
-    for (id, delivery) in news where id == slow { link.delivered(delivery, to: id, outcome: .shown) }
+    for (id, toShow) in news where id == slow { link.endedShowing(toShow, of: id, outcome: .shown) }
     #expect(link.isLive)
   }
 
@@ -237,13 +237,13 @@ struct LinkHealthTests {
     let id = try link.join("busy")
     link.connect(at: start)
     link.answerOnce(at: start, stored: stored)
-    let shows = deliveries(of: &link)
+    let shows = statesToShow(of: &link)
     #expect(shows.map(\.0) == [id])
     link.arrived([link.message(8, "2", of: "busy")], on: .subscriber, epoch: link.session.epoch, now: start)
     #expect(!link.isLive)
-    for (id, delivery) in shows { link.delivered(delivery, to: id, outcome: .shown) }
+    for (id, toShow) in shows { link.endedShowing(toShow, of: id, outcome: .shown) }
     #expect(link.isLive)
-    #expect(deliveries(of: &link).count == 1)
+    #expect(statesToShow(of: &link).count == 1)
   }
 
   @Test("a value that is found missing is not read before the server has told whether it was evicted")

@@ -73,7 +73,7 @@ extension LinkState {
 
   /// Performs the effects that show a value, and drops all others.
   mutating func showAll() {
-    for case .show(let id, let delivery, _) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
+    for case .show(let id, let toShow, _) in takeEffects() { endedShowing(toShow, of: id, outcome: .shown) }
   }
 
   mutating func liveReplica(_ name: String, at now: Instant) throws -> ReplicaID {

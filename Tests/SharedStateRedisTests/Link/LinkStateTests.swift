@@ -255,8 +255,8 @@ struct LinkStateTests {
     let told = StoredValue(meta: huge.meta, content: .oversized(11))
     let effects = link.takeEffects()
     #expect(effects.contains { if case .answer(waiter, told, _) = $0 { true } else { false } })
-    let delivery = effects.lazy.compactMap { if case .show(id, let delivery, _) = $0 { delivery } else { nil } }.first
-    #expect(delivery?.state.content == .oversized(11))
+    let toShow = effects.lazy.compactMap { if case .show(id, let toShow, _) = $0 { toShow } else { nil } }.first
+    #expect(toShow?.state.content == .oversized(11))
   }
 
   @Test("a value that a caller waits for is read before all others")

@@ -270,7 +270,7 @@ struct LinkVerificationTests {
     let later = start + .milliseconds(100)
     link.answerOnce(at: later)
     let shown = link.takeEffects().compactMap {
-      if case .show(_, let delivery, _) = $0 { delivery.state.content } else { nil }
+      if case .show(_, let toShow, _) = $0 { toShow.state.content } else { nil }
     }
     #expect(shown == [.absent])
   }

@@ -62,7 +62,7 @@ struct RoleTests {
       guard step.hasPrefix("perform") else { return step }
       let outcomes = effects.compactMap { effect -> Job.Outcome? in
         switch effect {
-        case .show(let id, let delivery, _): .shown(id, delivery, .shown)
+        case .show(let id, let toShow, _): .shown(id, toShow, .shown)
         case .encode: encoded
         default: nil
         }

@@ -78,7 +78,7 @@ struct GivenUpChangesTests {
     var encoded = Replica.Encoded(stamp: stamp, result: .failure(Self.tooLarge))
     encoded.givesWay = true
     let actions = replica.encoded(encoded, operation: .number(number))
-    return actions + deliver(actions, to: &replica, outcome: .shown)
+    return actions + endShowing(actions, in: &replica, outcome: .shown)
   }
 
   @Test("fail a save that was requested while the change was encoded, and no later one", arguments: [false, true])
@@ -123,6 +123,6 @@ struct GivenUpChangesTests {
     let actions = replica.encoded(encoded, operation: .number(1))
     let saved = replica.save(waiter: 4, stamp: 1)
     #expect(!saved.contains(.resume([4], Self.tooLarge)))
-    #expect(deliver(actions, to: &replica, outcome: .shown).contains(.resume([4], Self.tooLarge)))
+    #expect(endShowing(actions, in: &replica, outcome: .shown).contains(.resume([4], Self.tooLarge)))
   }
 }

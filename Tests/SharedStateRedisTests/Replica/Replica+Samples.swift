@@ -81,7 +81,7 @@ extension KeyNames {
 }
 
 extension Replica.Action {
-  var delivery: Replica.Delivery? { if case .show(let delivery) = self { delivery } else { nil } }
+  var toShow: Replica.StateToShow? { if case .show(let toShow) = self { toShow } else { nil } }
 }
 
 extension Restore {
@@ -176,14 +176,14 @@ extension Replica {
       access: access
     )
     let stored = StoredValue.document(revision, text)
-    guard case .show(let delivery)? = replica.stored(stored).last else { fatalError("Nothing was shown.") }
-    _ = replica.delivered(delivery, outcome: .shown)
+    guard case .show(let toShow)? = replica.stored(stored).last else { fatalError("Nothing was shown.") }
+    _ = replica.endedShowing(toShow, outcome: .shown)
     return replica
   }
 
-  mutating func delivery(of message: ChangeMessage) -> Delivery {
-    guard case .show(let delivery)? = announced(message).last else { fatalError("Nothing was shown.") }
-    return delivery
+  mutating func toShow(after message: ChangeMessage) -> StateToShow {
+    guard case .show(let toShow)? = announced(message).last else { fatalError("Nothing was shown.") }
+    return toShow
   }
 
   mutating func send(_ text: String, stamp: UInt64, number: UInt64) {
@@ -198,12 +198,12 @@ extension Replica {
   }
 }
 
-/// Ends the delivery among these actions with an outcome. Returns the actions that follow.
+/// Ends the attempt to show the state among these actions, with an outcome. Returns the actions that follow.
 @discardableResult
-func deliver(
+func endShowing(
   _ actions: [Replica.Action],
-  to replica: inout Replica,
-  outcome: Replica.DeliveryOutcome
+  in replica: inout Replica,
+  outcome: Replica.ShowOutcome
 ) -> [Replica.Action] {
-  actions.compactMap(\.delivery).flatMap { replica.delivered($0, outcome: outcome) }
+  actions.compactMap(\.toShow).flatMap { replica.endedShowing($0, outcome: outcome) }
 }

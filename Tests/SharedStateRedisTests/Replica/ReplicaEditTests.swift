@@ -21,7 +21,7 @@ struct ReplicaEditTests {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
     replica.reconnect()
-    deliver(replica.stored(edit), to: &replica, outcome: .superseded)
+    endShowing(replica.stored(edit), in: &replica, outcome: .superseded)
     #expect(replica.takeWrite()?.isAdoption == true)
   }
 
@@ -30,7 +30,7 @@ struct ReplicaEditTests {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
     _ = replica.commitRefused(.serverError(code: "OOM"), operation: .number(1))
-    deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .superseded)
+    endShowing(replica.stored(.document(7, "5")), in: &replica, outcome: .superseded)
     #expect(replica.retry() == [.commit])
     #expect(replica.takeWrite()?.isAdoption == true)
   }
@@ -38,16 +38,16 @@ struct ReplicaEditTests {
   @Test("PendingSurvives: a change after a visible deletion stays when the deletion is announced later")
   func toldOfADeletion() {
     var replica = Replica.reading()
-    deliver(replica.stored(.document(7, "1"), vitals: .calm), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(7, "1"), vitals: .calm), in: &replica, outcome: .shown)
     #expect(replica.stored(.absent, vitals: .calm).contains(.count))
     let actions = replica.counted(.calm)
-    #expect(actions.contains { $0.delivery?.state.content == .absent })
+    #expect(actions.contains { $0.toShow?.state.content == .absent })
     // Another service has adopted the deletion meanwhile, and the program, which has seen it, changes the value.
     var tombstone = ChangeMessage.deleted(8)
     tombstone.meta.writer = Meta.foreignMark + tombstone.meta.writer
     #expect(replica.announced(tombstone) == [])
     _ = replica.changed()
-    deliver(deliver(actions, to: &replica, outcome: .shown), to: &replica, outcome: .superseded)
+    endShowing(endShowing(actions, in: &replica, outcome: .shown), in: &replica, outcome: .superseded)
     _ = replica.stored(.tombstone(8), vitals: .calm)
     replica.encodeAndSend("4", stamp: 1, number: 1)
     #expect(replica.committed(.committed(9), operation: .number(1)).contains(.settled))
@@ -67,25 +67,25 @@ struct ReplicaEditTests {
   @Test("ForeignEditsSeen: an update that was not sent in time runs again on an edit made meanwhile")
   func unsentUpdate() {
     var replica = Self.unsent()
-    deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(7, "5")), in: &replica, outcome: .shown)
     #expect(replica.takeWrite()?.isAdoption == true)
   }
 
   @Test("BadDataHeld: an update that was not sent in time does not replace an unreadable value")
   func unsentUpdateOverBadData() {
     var replica = Self.unsent()
-    deliver(replica.stored(.document(7, "bad")), to: &replica, outcome: .unreadable(.bad))
+    endShowing(replica.stored(.document(7, "bad")), in: &replica, outcome: .unreadable(.bad))
     #expect(replica.takeWrite()?.isAdoption == true)
     _ = replica.announced(.set(8, "bad"))
     let adopted = replica.committed(.committed(8), operation: .number(99))
-    #expect(deliver(adopted, to: &replica, outcome: .unreadable(.bad)).contains(.resume([1], .bad)))
+    #expect(endShowing(adopted, in: &replica, outcome: .unreadable(.bad)).contains(.resume([1], .bad)))
   }
 
   @Test("an update that was not sent in time runs again if the value that it saw has expired")
   func unsentUpdateAfterExpiry() {
     var replica = Self.unsent()
     let expired = Meta(revision: Revision(7), parent: Revision(6), kind: .set, expiry: 1, writer: "other")
-    deliver(replica.stored(StoredValue(meta: expired, content: .absent)), to: &replica, outcome: .shown)
+    endShowing(replica.stored(StoredValue(meta: expired, content: .absent)), in: &replica, outcome: .shown)
     #expect(replica.takeWrite() == nil)
     #expect(replica.beginEncoding()?.stored.content == .absent)
   }
@@ -93,7 +93,7 @@ struct ReplicaEditTests {
   @Test("an update that was not sent in time runs again on an edit even if edits get no revision")
   func unsentUpdateWithoutDetection() {
     var replica = Self.unsent(detectsForeignEdits: false)
-    deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(7, "5")), in: &replica, outcome: .shown)
     #expect(replica.takeWrite() == nil)
     #expect(replica.beginEncoding()?.stored == .document(7, "5"))
   }
@@ -106,7 +106,7 @@ struct ReplicaEditTests {
     var replica = Replica.live(at: 7, "1")
     _ = isUpdate ? replica.update(waiter: 1) : replica.changed()
     #expect(replica.beginsEncoding() == true)
-    deliver(replica.stored(.document(7, "5")), to: &replica, outcome: isUpdate ? .shown : .superseded)
+    endShowing(replica.stored(.document(7, "5")), in: &replica, outcome: isUpdate ? .shown : .superseded)
     let actions = replica.encoded(.success(Data("2".utf8)), stamp: isUpdate ? 0 : 1, operation: .number(1))
     #expect(actions == [.commit])
     #expect(replica.takeWrite()?.isAdoption == true)
@@ -116,7 +116,7 @@ struct ReplicaEditTests {
   func revisionLostAgain() {
     var replica = Replica.reading()
     let edit = StoredValue(meta: nil, content: .document(Data("5".utf8)))
-    deliver(replica.stored(edit), to: &replica, outcome: .shown)
+    endShowing(replica.stored(edit), in: &replica, outcome: .shown)
     #expect(replica.takeWrite()?.isAdoption == true)
     // The answer to an earlier request says nothing new.
     #expect(replica.stored(edit) == [])
@@ -130,7 +130,7 @@ struct ReplicaEditTests {
   func overtakenRead() {
     var replica = Replica.live(at: 7, "1", detectsForeignEdits: false)
     let numbers = [replica.beginRead(), replica.beginRead()]
-    deliver(replica.stored(.document(7, "5"), read: numbers[1]), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(7, "5"), read: numbers[1]), in: &replica, outcome: .shown)
     #expect(replica.stored(.document(7, "1"), read: numbers[0]) == [.read])
     #expect(replica.confirmed.state == .document(7, "5"))
   }
@@ -142,7 +142,7 @@ struct ReplicaEditTests {
     replica.encodeAndSend("2", stamp: 0, number: 1)
     replica.reconnect()
     // The server may still carry out a request of the broken connection after this read.
-    deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(7, "5")), in: &replica, outcome: .shown)
     #expect(replica.takeWrite()?.operation == .number(1))
   }
 
@@ -153,7 +153,7 @@ struct ReplicaEditTests {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
     replica.reconnect()
-    deliver(replica.stored(.document(revision, "bad")), to: &replica, outcome: .unreadable(.bad))
+    endShowing(replica.stored(.document(revision, "bad")), in: &replica, outcome: .unreadable(.bad))
     return replica
   }
 
@@ -163,7 +163,7 @@ struct ReplicaEditTests {
     #expect(replica.reset(waiter: 5, stamp: 1).last == .commit)
     #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(8)))
     let actions = replica.committed(.committed(9), operation: .number(99))
-    #expect(deliver(actions, to: &replica, outcome: .shown).contains(.resume([5], nil)))
+    #expect(endShowing(actions, in: &replica, outcome: .shown).contains(.resume([5], nil)))
   }
 
   @Test("BadDataHeld: an update reports an unreadable value even if a change was cut off before")
@@ -195,11 +195,11 @@ struct ReplicaEditTests {
     for isReset in [true, false] {
       var replica = Replica.live(at: 5, "a")
       if revision != nil { replica.reconnect(Replica.Circumstances(runID: "2")) }
-      deliver(replica.stored(list), to: &replica, outcome: .unreadable(.bad))
+      endShowing(replica.stored(list), in: &replica, outcome: .unreadable(.bad))
       // The replica does not restore an earlier value over the list.
       while let write = replica.takeWrite() {
         let reply = write.isAdoption ? CommitReply.wrongType("list") : .conflict(list)
-        deliver(replica.committed(reply, operation: .number(99)), to: &replica, outcome: .unreadable(.bad))
+        endShowing(replica.committed(reply, operation: .number(99)), in: &replica, outcome: .unreadable(.bad))
       }
       if isReset {
         _ = replica.reset(waiter: 1, stamp: 0)
@@ -224,7 +224,7 @@ struct ReplicaEditTests {
   func summaries() {
     let large = Self.large
     var replica = Replica.live(at: 4, "a")
-    deliver(replica.stored(value(5, large)), to: &replica, outcome: .shown)
+    endShowing(replica.stored(value(5, large)), in: &replica, outcome: .shown)
     #expect(replica.stored(as: StoredSummary(of: value(5, large))) == value(5, large))
     for other in [value(6, large), value(5, large + "7"), value(5, large, expiry: 9), value(5, large, writer: "x")] {
       #expect(replica.stored(as: StoredSummary(of: other)) == nil)
@@ -233,14 +233,14 @@ struct ReplicaEditTests {
     #expect(replica.stored(as: StoredSummary(meta: value(5, large).meta, length: nil)) == nil)
     // The summary of an edit of the same length must not confirm the earlier document.
     let edited = StoredValue(meta: value(5, large).meta, content: .document(Data(large.replacing("7", with: "8").utf8)))
-    deliver(replica.stored(edited), to: &replica, outcome: .shown)
+    endShowing(replica.stored(edited), in: &replica, outcome: .shown)
     #expect(replica.stored(as: StoredSummary(of: edited)) == nil)
   }
 
   @Test("Bounded: a document over the limit is neither taken from a message nor shown, and is reported")
   func oversized() {
     var replica = Replica.reading(maximumBytes: 10)
-    deliver(replica.stored(.document(5, "a")), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(5, "a")), in: &replica, outcome: .shown)
     let message = ChangeMessage(
       revision: Revision(6),
       parent: Revision(5),
@@ -253,7 +253,7 @@ struct ReplicaEditTests {
     let error = RedisSharedStateError.valueTooLarge(name: "count", bytes: 11, maximumBytes: 10)
     let actions = replica.stored(stored)
     #expect(replica.confirmed.content == .oversized(11))
-    deliver(actions, to: &replica, outcome: .unreadable(error))
+    endShowing(actions, in: &replica, outcome: .unreadable(error))
     #expect(replica.unreadable == error)
     #expect(replica.lastVerified.content == .document(Data("a".utf8)))
   }

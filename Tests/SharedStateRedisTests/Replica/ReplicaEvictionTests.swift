@@ -27,8 +27,8 @@ struct ReplicaEvictionTests {
     var replica = Replica.holding(.document(5, "a", .old(5)), vitals: .evicting)
     #expect(replica.stored(.gone(5, .old(5)), vitals: .evicting) == [.count])
     let actions = replica.counted(.evicting)
-    #expect(actions.last?.delivery?.state.content == .absent)
-    deliver(actions, to: &replica, outcome: .shown)
+    #expect(actions.last?.toShow?.state.content == .absent)
+    endShowing(actions, in: &replica, outcome: .shown)
     let write = replica.takeRepair(vitals: .evicting)
     #expect(write?.isAdoption == true)
     #expect(write?.commit?.lineage?.made(Revision(6)) == .old(6))
@@ -39,7 +39,7 @@ struct ReplicaEvictionTests {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     replica.reconnect()
     #expect(replica.stored(.gone(5, .old(5)), vitals: .calm).first == .count)
-    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+    endShowing(replica.counted(.calm), in: &replica, outcome: .shown)
     #expect(replica.takeRepair(vitals: .calm)?.isAdoption == true)
   }
 
@@ -53,14 +53,14 @@ struct ReplicaEvictionTests {
     // The server finds that the value's time is over, and its metadata is unchanged.
     let gone = StoredValue.gone(5, .old(5), expiry: 9_000_000)
     let actions = replica.committed(.conflict(gone), operation: .number(99), vitals: .evicting)
-    #expect(actions.last?.delivery?.state.content == .absent)
+    #expect(actions.last?.toShow?.state.content == .absent)
   }
 
   @Test("does not restore a value that has expired")
   func expired() {
     var replica = Replica.holding(.document(5, "a", .old(5), expiry: 9_000_000))
     #expect(replica.stored(.gone(5, .old(5), expiry: 9_000_000), vitals: .calm) == [.count])
-    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+    endShowing(replica.counted(.calm), in: &replica, outcome: .shown)
     #expect(replica.confirmed.content == .absent)
     #expect(replica.takeRepair(vitals: .calm) == nil)
   }
@@ -82,7 +82,7 @@ struct ReplicaEvictionTests {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     let actions = replica.stored(.unversioned("b"), vitals: .evicting)
     #expect(actions.contains(.wait(.moment)))
-    deliver(actions, to: &replica, outcome: .shown)
+    endShowing(actions, in: &replica, outcome: .shown)
     #expect(replica.takeRepair(vitals: .evicting) == nil)
     #expect(replica.graceEnded(.moment) == [.read])
     #expect(replica.stored(.unversioned("b"), vitals: .evicting).last == .commit)
@@ -93,15 +93,15 @@ struct ReplicaEvictionTests {
   func adoptionOfNothing() {
     var replica = Replica.reading()
     #expect(replica.stored(.unversioned("a"), vitals: .calm).first == .count)
-    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+    endShowing(replica.counted(.calm), in: &replica, outcome: .shown)
     guard case .adopted? = replica.takeRepair(vitals: .calm)?.commit?.content else {
       Issue.record("Nothing was adopted.")
       return
     }
     // The document was evicted before the adoption arrived.
-    deliver(
+    endShowing(
       replica.committed(.conflict(.absent), operation: .number(99), vitals: .evicting),
-      to: &replica,
+      in: &replica,
       outcome: .shown
     )
     #expect(replica.takeRepair(vitals: .evicting) == nil)
@@ -148,17 +148,17 @@ struct ReplicaEvictionTests {
   @Test("a replica without a verified version leaves the restoration of an evicted value to others")
   func newcomerFindsMeta() {
     var replica = Replica.reading()
-    deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.gone(5, .old(5)), vitals: .evicting), in: &replica, outcome: .shown)
     #expect(replica.takeRepair(vitals: .evicting) == nil)
     #expect(replica.announced(.set(5, "a", .old(5).closed)) == [.read])
     let actions = replica.stored(.document(5, "a", .old(5).closed), vitals: .evicting)
-    #expect(actions.compactMap { $0.delivery?.state } == [.document(5, "a")])
+    #expect(actions.compactMap { $0.toShow?.state } == [.document(5, "a")])
   }
 
   @Test("Ordered: a message that arrives after its value was found deleted does not show it again")
   func lateMessage() {
     var replica = Replica.reading()
-    deliver(replica.stored(.gone(5, .old(5)), vitals: .calm), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.gone(5, .old(5)), vitals: .calm), in: &replica, outcome: .shown)
     #expect(replica.announced(.set(5, "a", .old(5))) == [.read])
     #expect(replica.confirmed.content == .absent)
   }
@@ -167,7 +167,7 @@ struct ReplicaEvictionTests {
   func untold() {
     let untold = Vitals(era: Era(1))
     var replica = Replica.holding(.document(5, "a", .old(5)), vitals: untold)
-    deliver(replica.stored(.gone(5, .old(5)), vitals: untold), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.gone(5, .old(5)), vitals: untold), in: &replica, outcome: .shown)
     #expect(replica.takeRepair(vitals: untold)?.isAdoption == true)
   }
 
@@ -175,7 +175,7 @@ struct ReplicaEvictionTests {
   func adoptServer() {
     var replica = Replica.holding(.document(5, "a", .old(5)), dataLoss: .adoptServer)
     #expect(replica.stored(.gone(5, .old(5)), vitals: .calm) == [.count])
-    deliver(replica.counted(.evicting), to: &replica, outcome: .shown)
+    endShowing(replica.counted(.evicting), in: &replica, outcome: .shown)
     #expect(replica.confirmed.content == .absent)
     #expect(replica.takeRepair(vitals: .evicting)?.isAdoption == true)
   }
@@ -183,8 +183,8 @@ struct ReplicaEvictionTests {
   @Test("NoEcho: a service does not see its own value when it restores that with unknown fields")
   func ownWithUnknownFields() {
     var replica = Replica.holding(.absent)
-    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
-    deliver(replica.announced(.set(5, #"{"a":0,"x":1}"#, .old(5)), vitals: .calm), to: &replica, outcome: .shown)
+    endShowing(replica.counted(.calm), in: &replica, outcome: .shown)
+    endShowing(replica.announced(.set(5, #"{"a":0,"x":1}"#, .old(5)), vitals: .calm), in: &replica, outcome: .shown)
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     let merged = Data(#"{"a":1,"x":1}"#.utf8)
@@ -196,42 +196,42 @@ struct ReplicaEvictionTests {
     left.meta?.writer = "me"
     #expect(replica.stored(left, vitals: .evicting).first == .wait(.moment))
     #expect(replica.graceEnded(.moment) == [.read])
-    deliver(replica.stored(left, vitals: .evicting), to: &replica, outcome: .superseded)
+    endShowing(replica.stored(left, vitals: .evicting), in: &replica, outcome: .superseded)
     #expect(replica.takeWrite(vitals: .evicting) != nil)
     let actions = replica.committed(.conflict(left), operation: .number(1), vitals: .evicting)
-    #expect(actions.compactMap(\.delivery).isEmpty)
+    #expect(actions.compactMap(\.toShow).isEmpty)
     #expect(replica.confirmed.content == .document(merged))
   }
 
   @Test("an announced value that was evicted before it was read is no edit when another service restores it")
   func givenBackByOthers() {
     var replica = Replica.holding(.absent)
-    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
-    deliver(replica.announced(.set(6, "b", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    endShowing(replica.counted(.calm), in: &replica, outcome: .shown)
+    endShowing(replica.announced(.set(6, "b", .old(6)), vitals: .calm), in: &replica, outcome: .shown)
     _ = replica.stored(.gone(6, .old(6)), vitals: .calm)
-    deliver(replica.counted(.evicting), to: &replica, outcome: .shown)
-    deliver(replica.stored(.document(6, "b", .old(6)), vitals: .evicting), to: &replica, outcome: .shown)
+    endShowing(replica.counted(.evicting), in: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(6, "b", .old(6)), vitals: .evicting), in: &replica, outcome: .shown)
     #expect(replica.takeRepair(vitals: .evicting) == nil)
     #expect(replica.lastVerified.content == .document(Data("b".utf8)))
     // A different document counts as an edit, unless another service knows its history.
     let later = Vitals(era: Era(1), evictions: 2)
-    deliver(replica.stored(.document(6, "c", .old(6)), vitals: later), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(6, "c", .old(6)), vitals: later), in: &replica, outcome: .shown)
     #expect(replica.graceEnded(.moment) == [.read])
-    deliver(replica.stored(.document(6, "c", .old(6)), vitals: later), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(6, "c", .old(6)), vitals: later), in: &replica, outcome: .shown)
     #expect(replica.takeRepair(vitals: later)?.isAdoption == true)
   }
 
   @Test("ForeignEditsSeen: under .adoptServer, a value that has lost its revision gets another one at once")
   func adoptedWithoutRevision() {
     var replica = Replica.holding(.document(5, "a", .old(5)), dataLoss: .adoptServer)
-    deliver(replica.stored(.unversioned("a"), vitals: .evicting), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.unversioned("a"), vitals: .evicting), in: &replica, outcome: .shown)
     #expect(replica.takeRepair(vitals: .evicting)?.isAdoption == true)
   }
 
   @Test("AcknowledgedSurvives: nothing is restored if the verified version has been lost meanwhile")
   func lostMeanwhile() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
-    deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.gone(5, .old(5)), vitals: .evicting), in: &replica, outcome: .shown)
     #expect(replica.online?.repairs.repair?.kind == .restore)
     replica.verified.add(replica.lastVerified.meta, .absent, .evicting)
     #expect(replica.takeRepair(vitals: .evicting) == nil)
@@ -241,19 +241,19 @@ struct ReplicaEvictionTests {
   @Test("Converges: an edit that is evicted before it has a revision is no longer shown")
   func evictedEdit() {
     var replica = Replica.reading()
-    deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
-    deliver(replica.stored(.unversioned("a"), vitals: .evicting), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.gone(5, .old(5)), vitals: .evicting), in: &replica, outcome: .shown)
+    endShowing(replica.stored(.unversioned("a"), vitals: .evicting), in: &replica, outcome: .shown)
     _ = replica.graceEnded(.moment)
-    deliver(replica.stored(.unversioned("a"), vitals: .evicting), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.unversioned("a"), vitals: .evicting), in: &replica, outcome: .shown)
     #expect(replica.takeRepair(vitals: .evicting)?.isAdoption == true)
     let actions = replica.committed(.conflict(.absent), operation: .number(99), vitals: .evicting)
-    #expect(actions.last?.delivery?.state.content == .absent)
+    #expect(actions.last?.toShow?.state.content == .absent)
   }
 
   @Test("AcknowledgedSurvives: a change that waits for a dropped restoration is sent at once")
   func waitsBehindWhatIsDropped() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
-    deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.gone(5, .old(5)), vitals: .evicting), in: &replica, outcome: .shown)
     _ = replica.reset(waiter: 5, stamp: 1)
     replica.verified.add(replica.lastVerified.meta, .absent, .evicting)
     #expect(replica.takeRepair(vitals: .evicting) != nil)
@@ -297,11 +297,11 @@ struct ReplicaEvictionTests {
     let sent = replica.takeWrite(vitals: .calm)
     let gone = StoredValue.gone(7, try #require(sent?.commit?.lineage?.made(Revision(7))))
     replica.reconnect()
-    deliver(replica.stored(gone, vitals: vitals), to: &replica, outcome: .superseded)
+    endShowing(replica.stored(gone, vitals: vitals), in: &replica, outcome: .superseded)
     #expect(replica.takeRepair(vitals: vitals)?.operation == .number(1))
     let actions = replica.committed(.committed(6), operation: .number(1), vitals: vitals)
     #expect(actions.contains(.read))
-    deliver(actions, to: &replica, outcome: .shown)
+    endShowing(actions, in: &replica, outcome: .shown)
     return (replica, gone)
   }
 }

@@ -12,7 +12,7 @@ struct ReplicaForkTests {
     conflict: ConflictPolicy = .merge
   ) -> Replica {
     var replica = Replica.holding(.document(51, base, .old(51)), conflict: conflict)
-    deliver(replica.stored(.document(52, text, .old(52)), vitals: .calm), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(52, text, .old(52)), vitals: .calm), in: &replica, outcome: .shown)
     replica.reconnect(Replica.Circumstances(runID: "2"))
     return replica
   }
@@ -37,7 +37,7 @@ struct ReplicaForkTests {
     let reply = CommitReply.committed(revision: Revision(100), parent: Revision(revision))
     let shown = replica.committed(reply, operation: .number(99), vitals: .successor)
     #expect(shown.first == .report(.merged(Revision(100))))
-    #expect(shown.last?.delivery?.state == .document(100, #"{"a":3,"b":2}"#))
+    #expect(shown.last?.toShow?.state == .document(100, #"{"a":3,"b":2}"#))
   }
 
   @Test("AcknowledgedSurvives: in a leaf that both have changed, the damaged server's change wins")
@@ -61,7 +61,7 @@ struct ReplicaForkTests {
   func descendant() {
     var replica = failedOver()
     let stored = StoredValue.document(40, #"{"a":3}"#, .new(40, after: 52))
-    deliver(replica.stored(stored, vitals: .successor), to: &replica, outcome: .shown)
+    endShowing(replica.stored(stored, vitals: .successor), in: &replica, outcome: .shown)
     #expect(replica.confirmed.state == .document(40, #"{"a":3}"#))
     #expect(replica.takeRepair(vitals: .successor) == nil)
   }
@@ -169,7 +169,7 @@ struct ReplicaForkTests {
     #expect(replica.beginsEncoding() == false)
     let reply = CommitReply.committed(revision: Revision(100), parent: Revision(20))
     let actions = replica.committed(reply, operation: .number(99), vitals: .successor)
-    deliver(actions, to: &replica, outcome: .superseded)
+    endShowing(actions, in: &replica, outcome: .superseded)
     let encoding = replica.beginEncoding()
     #expect(try #require(encoding).stored == .document(100, #"{"a":3,"b":2}"#))
   }
@@ -231,11 +231,11 @@ struct ReplicaForkTests {
     replica.reconnect(Replica.Circumstances(runID: "2"))
     var left = StoredValue.gone(52, .old(52))
     left.meta?.writer = "me"
-    deliver(replica.stored(left, vitals: .successor), to: &replica, outcome: .superseded)
+    endShowing(replica.stored(left, vitals: .successor), in: &replica, outcome: .superseded)
     #expect(replica.takeWrite(vitals: .successor)?.operation == .number(1))
     let actions = replica.committed(.committed(52), operation: .number(1), vitals: .successor)
-    deliver(actions, to: &replica, outcome: .shown)
-    deliver(replica.stored(left, vitals: .successor), to: &replica, outcome: .shown)
+    endShowing(actions, in: &replica, outcome: .shown)
+    endShowing(replica.stored(left, vitals: .successor), in: &replica, outcome: .shown)
     let restored = try replica.sentRepair(vitals: .successor).restore
     #expect(restored?.text == "b")
   }
@@ -250,7 +250,7 @@ struct ReplicaForkTests {
     #expect(!actions.contains(.resume([7], nil)))
     let reply = CommitReply.committed(revision: Revision(100), parent: Revision(20))
     let merged = replica.committed(reply, operation: .number(99), vitals: .successor)
-    #expect(deliver(merged, to: &replica, outcome: .shown).contains(.resume([7], nil)))
+    #expect(endShowing(merged, in: &replica, outcome: .shown).contains(.resume([7], nil)))
   }
 
   @Test("AcknowledgedSurvives: a commit that two servers have accepted has two histories, and both count")
@@ -269,7 +269,7 @@ struct ReplicaForkTests {
   func unreadable() {
     var replica = Replica.reading()
     let bad = replica.stored(.document(51, "?", .old(51)), vitals: .calm)
-    deliver(bad, to: &replica, outcome: .unreadable(.bad))
+    endShowing(bad, in: &replica, outcome: .unreadable(.bad))
     _ = replica.save(waiter: 4, replacingUnreadable: true)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("{}".utf8)), stamp: 1, operation: .number(1))
@@ -288,7 +288,7 @@ struct ReplicaForkTests {
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     // The document is read while the change is encoded.
-    deliver(replica.stored(.document(5, "a", .old(5)), vitals: .calm), to: &replica, outcome: .superseded)
+    endShowing(replica.stored(.document(5, "a", .old(5)), vitals: .calm), in: &replica, outcome: .superseded)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
     replica.reconnect(Replica.Circumstances(runID: "2"))
     _ = replica.stored(.absent, vitals: .successor)
@@ -301,7 +301,7 @@ struct ReplicaForkTests {
   func lineOpenedOnce() throws {
     for (stored, isOpened) in [(StoredValue.absent, true), (.document(51, "1", .old(51)), false)] {
       var replica = Replica.holding(stored)
-      if isOpened { deliver(replica.counted(.calm), to: &replica, outcome: .shown) }
+      if isOpened { endShowing(replica.counted(.calm), in: &replica, outcome: .shown) }
       _ = replica.changed()
       #expect(replica.beginsEncoding() == true)
       _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
@@ -309,7 +309,7 @@ struct ReplicaForkTests {
       #expect((first == LineID(openedBy: .number(1), in: Vitals.calm.era, attempt: 0)) == isOpened)
       replica.reconnect()
       let actions = replica.stored(stored, vitals: .calm)
-      deliver(actions + (isOpened ? replica.counted(.calm) : []), to: &replica, outcome: .superseded)
+      endShowing(actions + (isOpened ? replica.counted(.calm) : []), in: &replica, outcome: .superseded)
       let second = try #require(replica.takeWrite(vitals: .calm)?.commit?.lineage?.line)
       #expect((second != first) == isOpened)
     }

@@ -33,7 +33,7 @@ struct ReplicaLastNumbersTests {
     #expect(replica.announced(message(Self.now, "b", parent: .largest), vitals: .calm).last == .confirm)
     #expect(replica.announced(message(Self.now + 1, "c", parent: Revision(Self.now)), vitals: .calm).last == .confirm)
     let stored = StoredValue.document(Self.now + 1, "c", Self.restarted(Self.now + 1))
-    deliver(replica.stored(stored, vitals: .calm), to: &replica, outcome: .shown)
+    endShowing(replica.stored(stored, vitals: .calm), in: &replica, outcome: .shown)
     #expect(replica.confirmed.state == .document(Self.now + 1, "c"))
     #expect(replica.verified.floor == Revision(Self.now + 1))
     // Late messages are ignored.
@@ -41,7 +41,7 @@ struct ReplicaLastNumbersTests {
     #expect(replica.announced(message(Self.now, "b", parent: .largest), vitals: .calm) == [])
     // Later messages are handled as usual.
     let next = replica.announced(message(Self.now + 2, "d", parent: Revision(Self.now + 1)), vitals: .calm)
-    #expect(next.map(\.delivery?.state) == [.document(Self.now + 2, "d")])
+    #expect(next.map(\.toShow?.state) == [.document(Self.now + 2, "d")])
   }
 
   @Test("follows even if the last revision names no lines, or was a deletion")
@@ -51,23 +51,23 @@ struct ReplicaLastNumbersTests {
     let line = Lineage.Line(id: .new, revision: Revision(Self.now))
     message.meta.lineage = Lineage(era: Era(1), lines: [line], rest: .largest)
     #expect(replica.announced(message, vitals: .calm) == [.confirm])
-    deliver(
+    endShowing(
       replica.stored(.document(Self.now, "b", message.meta.lineage), vitals: .calm),
-      to: &replica,
+      in: &replica,
       outcome: .shown
     )
     #expect(replica.confirmed.state == .document(Self.now, "b"))
     #expect(replica.announced(.set(Self.last, "a"), vitals: .calm, clock: Self.now) == [.confirm])
 
     var other = atTheEnd()
-    deliver(other.stored(.absent, vitals: .calm), to: &other, outcome: .shown)
-    deliver(other.counted(.calm), to: &other, outcome: .shown)
+    endShowing(other.stored(.absent, vitals: .calm), in: &other, outcome: .shown)
+    endShowing(other.counted(.calm), in: &other, outcome: .shown)
     let taken = other.takeRepair(vitals: .calm)
     #expect(taken?.isAdoption == true)
     #expect(taken?.commit?.lineage?.line != .old)
     let reply = CommitReply.committed(revision: Revision(Self.now), parent: .none)
     #expect(other.committed(reply, operation: .number(99), vitals: .calm).contains(.read))
-    deliver(other.stored(.deleted(Self.now, Self.restarted(Self.now)), vitals: .calm), to: &other, outcome: .shown)
+    endShowing(other.stored(.deleted(Self.now, Self.restarted(Self.now)), vitals: .calm), in: &other, outcome: .shown)
     #expect(other.lastVerified.revision == Revision(Self.now))
     #expect(other.confirmed.revision == Revision(Self.now))
   }
@@ -85,7 +85,7 @@ struct ReplicaLastNumbersTests {
     let reply = CommitReply.committed(revision: Revision(Self.now), parent: .largest)
     let actions = replica.committed(reply, operation: .number(1), vitals: .calm)
     #expect(actions.contains(.read))
-    #expect(actions.allSatisfy { $0.delivery == nil })
+    #expect(actions.allSatisfy { $0.toShow == nil })
     #expect(replica.confirmed.state == .document(Self.now, "b"))
     #expect(replica.lastVerified.meta?.lineage == lineage.made(Revision(Self.now)))
     #expect(replica.verified.floor == Revision(Self.now))
@@ -109,7 +109,7 @@ struct ReplicaLastNumbersTests {
     #expect(replica.confirmed.state == .document(Self.now + 1, "c"))
     let reply = CommitReply.committed(revision: Revision(Self.now), parent: .largest)
     let actions = replica.committed(reply, operation: .number(1), vitals: .calm)
-    #expect(actions.last?.delivery?.state == .document(Self.now + 1, "c"))
+    #expect(actions.last?.toShow?.state == .document(Self.now + 1, "c"))
   }
 
   @Test("recognizes its own commit from before a broken connection")
@@ -127,7 +127,7 @@ struct ReplicaLastNumbersTests {
       ),
       content: .document(Data("b".utf8))
     )
-    deliver(replica.stored(made, vitals: .calm), to: &replica, outcome: .superseded)
+    endShowing(replica.stored(made, vitals: .calm), in: &replica, outcome: .superseded)
     _ = replica.takeWrite(vitals: .calm)
     _ = replica.committed(.conflict(made), operation: .number(1), vitals: .calm)
     #expect(!replica.hasPendingChange)
@@ -147,10 +147,10 @@ struct ReplicaLastNumbersTests {
   func floor() {
     var replica = Replica.holding(.document(Self.last - 100, "a", .old(Self.last - 100)))
     #expect(replica.verified.floor == Revision(Self.last - 100))
-    deliver(replica.stored(.document(Self.now, "b", Self.restarted(Self.now))), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(Self.now, "b", Self.restarted(Self.now))), in: &replica, outcome: .shown)
     #expect(replica.verified.floor == Revision(Self.now))
     var other = Replica.holding(.document(Revision.largestFloor.rawValue, "a", .old(7)))
-    deliver(other.stored(.document(Self.now, "b", Self.restarted(Self.now))), to: &other, outcome: .shown)
+    endShowing(other.stored(.document(Self.now, "b", Self.restarted(Self.now))), in: &other, outcome: .shown)
     #expect(other.verified.floor == .largestFloor)
   }
 }

@@ -80,7 +80,7 @@ struct ReplicaLossTests {
     _ = replica.changed()
     reconnect(&replica)
     guard case .show(let older)? = replica.stored(.absent).last else { fatalError("Nothing was shown.") }
-    _ = replica.delivered(older, outcome: .superseded)
+    _ = replica.endedShowing(older, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
     #expect(replica.takeWrite()?.commit?.condition == .revision(.none))
@@ -91,12 +91,12 @@ struct ReplicaLossTests {
     var replica = Replica.live(at: 5, "a")
     let actions = replica.stored(.absent)
     #expect(actions.first == .report(.lostHistory(confirmed: Revision(5), stored: .none)))
-    guard case .show(let delivery)? = actions.last else {
+    guard case .show(let toShow)? = actions.last else {
       Issue.record("Nothing was shown.")
       return
     }
-    #expect(delivery.state == Replica.State(revision: Revision(5), content: .absent))
-    #expect(replica.delivered(delivery, outcome: .shown).last == .commit)
+    #expect(toShow.state == Replica.State(revision: Revision(5), content: .absent))
+    #expect(replica.endedShowing(toShow, outcome: .shown).last == .commit)
     // A service that may not write is refused, leaves the adoption to others, and shows the stored value.
     #expect(replica.takeWrite()?.isAdoption == true)
     #expect(replica.commitRefused(.permissionDenied(operation: "EVALSHA"), operation: .number(99)).first == .read)
@@ -105,7 +105,7 @@ struct ReplicaLossTests {
     #expect(replica.confirmed.content == .absent)
     // On the next connection, it tries again, because its rights may have changed.
     replica.reconnect()
-    deliver(replica.stored(.absent), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.absent), in: &replica, outcome: .shown)
     #expect(replica.takeWrite() != nil)
   }
 
@@ -115,8 +115,8 @@ struct ReplicaLossTests {
     reconnect(&replica)
     var deleted = StoredValue.document(3, "b")
     deleted.content = .absent
-    let shown = try #require(replica.stored(deleted).last?.delivery)
-    #expect(replica.delivered(shown, outcome: .shown).last == .commit)
+    let shown = try #require(replica.stored(deleted).last?.toShow)
+    #expect(replica.endedShowing(shown, outcome: .shown).last == .commit)
     let taken = replica.takeWrite()
     let write = try #require(taken)
     #expect(write.isAdoption)
@@ -126,7 +126,7 @@ struct ReplicaLossTests {
   @Test("a commit finds the restored tombstone, although an earlier commit found nothing")
   func restoredTombstone() throws {
     var replica = Replica.live(at: 5, "a")
-    deliver(replica.stored(.tombstone(6)), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.tombstone(6)), in: &replica, outcome: .shown)
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
@@ -179,7 +179,7 @@ struct ReplicaLossTests {
       _ = replica.encoded(.success(Data("b".utf8)), stamp: 0, operation: .number(1))
       #expect(replica.takeWrite() != nil)
       if isHeard { _ = replica.announced(.set(5, "a")) }
-      deliver(replica.disconnected(.lost), to: &replica, outcome: .shown)
+      endShowing(replica.disconnected(.lost), in: &replica, outcome: .shown)
       replica.connected(Replica.Circumstances(runID: "2"))
       _ = replica.subscribed()
       let actions = replica.stored(.absent)
@@ -200,12 +200,12 @@ struct ReplicaLossTests {
     replica.reconnect()
     let meta = Meta(revision: Revision(6), parent: Revision(5), kind: .set, writer: "me")
     let made = StoredValue(meta: meta, content: .document(Data("b".utf8)))
-    deliver(replica.stored(made), to: &replica, outcome: isUpdate ? .shown : .superseded)
+    endShowing(replica.stored(made), in: &replica, outcome: isUpdate ? .shown : .superseded)
     reconnect(&replica)
     _ = replica.stored(.absent)
     #expect(replica.takeWrite()?.operation == .number(1))
     let actions = replica.committed(.conflict(.absent), operation: .number(1))
-    let told = actions + deliver(actions, to: &replica, outcome: .shown)
+    let told = actions + endShowing(actions, in: &replica, outcome: .shown)
     #expect(told.contains(.resume([1], nil)))
     #expect(restored(&replica) == made.content)
   }
@@ -213,8 +213,8 @@ struct ReplicaLossTests {
   @Test("AcknowledgedSurvives: a restored value keeps the server's expiry, not that of a forged message")
   func restoredExpiry() throws {
     var replica = Replica.live(at: 7, "a")
-    let adopted = replica.delivery(of: .set(8, "b"))
-    _ = replica.delivered(adopted, outcome: .shown)
+    let adopted = replica.toShow(after: .set(8, "b"))
+    _ = replica.endedShowing(adopted, outcome: .shown)
     let meta = Meta(revision: Revision(8), parent: Revision(7), kind: .set, expiry: 9_000_000_000_000, writer: "other")
     #expect(replica.stored(StoredValue(meta: meta, content: .document(Data("b".utf8)))) == [])
     reconnect(&replica)
@@ -231,7 +231,7 @@ struct ReplicaLossTests {
   func changeAfterExpiry() {
     var replica = changedWhileItExpired(at: 5)
     replica.encodeAndSend("b", stamp: 1, number: 1)
-    deliver(replica.committed(.conflict(.absent), operation: .number(1)), to: &replica, outcome: .superseded)
+    endShowing(replica.committed(.conflict(.absent), operation: .number(1)), in: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(2))
     #expect(replica.takeWrite()?.commit?.condition == .revision(.none))
@@ -259,7 +259,7 @@ struct ReplicaLossTests {
       expiry: 1,
       writer: "other"
     )
-    deliver(replica.stored(StoredValue(meta: expired, content: .absent)), to: &replica, outcome: .superseded)
+    endShowing(replica.stored(StoredValue(meta: expired, content: .absent)), in: &replica, outcome: .superseded)
     return replica
   }
 
@@ -273,14 +273,14 @@ struct ReplicaLossTests {
       Issue.record("Nothing was shown.")
       return
     }
-    _ = replica.delivered(first, outcome: .unreadable(.bad))
+    _ = replica.endedShowing(first, outcome: .unreadable(.bad))
     _ = replica.changed()
     let edit = replica.stored(StoredValue(meta: tombstone, content: .document(Data("b".utf8))))
     guard case .show(let second)? = edit.last else {
       Issue.record("Nothing was shown.")
       return
     }
-    #expect(replica.delivered(second, outcome: .superseded).last == .commit)
+    #expect(replica.endedShowing(second, outcome: .superseded).last == .commit)
     #expect(replica.beginsEncoding() == true)
     #expect(replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1)) == [])
     #expect(replica.takeWrite()?.commit?.condition == .revision(Revision(6)))

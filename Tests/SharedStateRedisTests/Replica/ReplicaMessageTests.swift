@@ -7,7 +7,7 @@ import Testing
 struct ReplicaMessageTests {
   private func told() -> Replica {
     var replica = Replica.holding(.document(5, "a", .old(5)))
-    deliver(replica.announced(.set(6, "b", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    endShowing(replica.announced(.set(6, "b", .old(6)), vitals: .calm), in: &replica, outcome: .shown)
     #expect(replica.confirmed.state == .document(6, "b"))
     return replica
   }
@@ -17,11 +17,11 @@ struct ReplicaMessageTests {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     let actions = replica.announced(.set(6, "b", .old(6)), vitals: .calm)
     #expect(actions.count == 1)
-    #expect(actions.first?.delivery?.state == .document(6, "b"))
+    #expect(actions.first?.toShow?.state == .document(6, "b"))
     #expect(replica.lastVerified.content == .document(Data("b".utf8)))
     #expect(replica.lastVerified.sighting == .calm)
     #expect(replica.verified.floor == Revision(6))
-    deliver(actions, to: &replica, outcome: .shown)
+    endShowing(actions, in: &replica, outcome: .shown)
     #expect(replica.stored(.document(6, "b", .old(6)), vitals: .calm) == [])
   }
 
@@ -29,7 +29,7 @@ struct ReplicaMessageTests {
   func restored() throws {
     var replica = told()
     replica.reconnect(Replica.Circumstances(runID: "2"))
-    deliver(replica.stored(.absent, vitals: .successor), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.absent, vitals: .successor), in: &replica, outcome: .shown)
     #expect(try #require(replica.takeRepair(vitals: .successor)?.restore).text == "b")
   }
 
@@ -38,7 +38,7 @@ struct ReplicaMessageTests {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     var message = ChangeMessage.set(6, "b", .old(6))
     message.meta.expiry = 99
-    deliver(replica.announced(message, vitals: .calm), to: &replica, outcome: .shown)
+    endShowing(replica.announced(message, vitals: .calm), in: &replica, outcome: .shown)
     #expect(replica.lastVerified.meta?.expiry == 99)
     #expect(replica.confirmed.isMetaCertain)
   }
@@ -47,7 +47,7 @@ struct ReplicaMessageTests {
   func askedBefore() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     let read = replica.beginRead()
-    deliver(replica.announced(.set(6, "b", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    endShowing(replica.announced(.set(6, "b", .old(6)), vitals: .calm), in: &replica, outcome: .shown)
     #expect(replica.stored(.document(5, "a", .old(5)), read: read, vitals: .calm) == [.read])
     #expect(replica.confirmed.state == .document(6, "b"))
   }
@@ -66,7 +66,7 @@ struct ReplicaMessageTests {
     for revision in 6...9 as ClosedRange<UInt64> {
       let actions = replica.announced(.set(revision, "b", .old(revision)), vitals: .calm)
       #expect(!actions.contains(.report(.missedMessage)))
-      deliver(actions, to: &replica, outcome: .shown)
+      endShowing(actions, in: &replica, outcome: .shown)
     }
   }
 
@@ -90,7 +90,7 @@ struct ReplicaMessageTests {
     #expect(replica.beginsEncoding() == true)
     var message = ChangeMessage.set(6, "", .old(6))
     (message.content, message.meta.kind) = (.deleted, .deleted)
-    deliver(replica.announced(message, vitals: .calm), to: &replica, outcome: .superseded)
+    endShowing(replica.announced(message, vitals: .calm), in: &replica, outcome: .superseded)
     // The deletion arrived during the encoding, so the change is encoded once more.
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
     #expect(replica.beginsEncoding() == true)
@@ -103,7 +103,7 @@ struct ReplicaMessageTests {
   private func discarding() -> Replica {
     var replica = Replica.live(at: 5, "a", conflict: .reject)
     _ = replica.changed()
-    deliver(replica.announced(.set(6, "b"), vitals: .calm), to: &replica, outcome: .superseded)
+    endShowing(replica.announced(.set(6, "b"), vitals: .calm), in: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1))
     return replica
@@ -121,12 +121,12 @@ struct ReplicaMessageTests {
   func discardedWithSave() {
     var replica = Replica.live(at: 5, "a", conflict: .reject)
     _ = replica.changed()
-    deliver(replica.announced(.set(6, "b"), vitals: .calm), to: &replica, outcome: .superseded)
+    endShowing(replica.announced(.set(6, "b"), vitals: .calm), in: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     _ = replica.save(waiter: 5, stamp: 1)
     let conflict = RedisSharedStateError.conflict(name: "flags", local: Data("c".utf8), stored: Data("b".utf8))
     let actions = replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1))
-    let rest = deliver(actions, to: &replica, outcome: .shown)
+    let rest = endShowing(actions, in: &replica, outcome: .shown)
     #expect((actions + rest).contains(.resume([5], conflict)))
     // The next one begins anew.
     #expect(!replica.save(waiter: 6, stamp: 2).contains(.resume([6], conflict)))
@@ -152,7 +152,7 @@ struct ReplicaMessageTests {
     let lifetime = UInt64(CommitScript.tombstoneLifetimeInSeconds) * 1_000_000
     for (clock, isShown) in [(lifetime + 6, false), (lifetime + 5, true), (nil, true)] as [(UInt64?, Bool)] {
       var replica = Replica.holding(.absent)
-      deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+      endShowing(replica.counted(.calm), in: &replica, outcome: .shown)
       let actions = replica.announced(.set(6, "b", .old(6)), vitals: .calm, clock: clock)
       #expect((actions == [.confirm]) == !isShown)
       #expect((replica.confirmed.revision == Revision(6)) == isShown)
@@ -163,7 +163,7 @@ struct ReplicaMessageTests {
   func otherEra() {
     for (vitals, isShown) in [(Vitals.successor, false), (.calm, true), (Vitals(era: Era(9)), true)] {
       var replica = Replica.holding(.absent)
-      deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+      endShowing(replica.counted(.calm), in: &replica, outcome: .shown)
       #expect((replica.announced(.set(6, "b", .old(6)), vitals: vitals) == [.confirm]) == !isShown)
     }
   }
@@ -174,7 +174,7 @@ struct ReplicaMessageTests {
     #expect(replica.stored(.absent, vitals: .calm) == [.count])
     let actions = replica.announced(.set(6, "b", .old(6)), vitals: .calm)
     #expect(actions.contains(.read))
-    #expect(actions.last?.delivery?.state == .document(6, "b"))
+    #expect(actions.last?.toShow?.state == .document(6, "b"))
     #expect(replica.counted(.calm) == [])
   }
 
@@ -189,18 +189,18 @@ struct ReplicaMessageTests {
     _ = replica.announced(.set(6, "b", .old(6).closed), vitals: .successor)
     let actions = replica.committed(.conflict(.absent), operation: .number(99), vitals: .successor)
     #expect(actions.first == .read)
-    deliver(actions, to: &replica, outcome: .shown)
+    endShowing(actions, in: &replica, outcome: .shown)
     #expect(replica.confirmed.state == .document(6, "b"))
   }
 
   @Test("ForeignEditsSeen: an edit of a value known only from a message gets a revision, even on the next connection")
   func edited() {
     var replica = Replica.holding(.absent)
-    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
-    deliver(replica.announced(.set(6, "b", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
-    deliver(replica.stored(.document(6, "c", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    endShowing(replica.counted(.calm), in: &replica, outcome: .shown)
+    endShowing(replica.announced(.set(6, "b", .old(6)), vitals: .calm), in: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(6, "c", .old(6)), vitals: .calm), in: &replica, outcome: .shown)
     replica.reconnect()
-    deliver(replica.stored(.document(6, "c", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(6, "c", .old(6)), vitals: .calm), in: &replica, outcome: .shown)
     #expect(replica.takeRepair(vitals: .calm)?.isAdoption == true)
   }
 }
@@ -238,7 +238,7 @@ struct ReplicaAlternativeTests {
   @Test("AcknowledgedSurvives: is restored if the server has lost it since")
   func lost() throws {
     var (replica, _, second) = try redrafted()
-    deliver(replica.stored(.document(5, "a", .old(5)), vitals: .successor), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(5, "a", .old(5)), vitals: .successor), in: &replica, outcome: .shown)
     let restore = replica.takeRepair(vitals: .successor)?.restore
     #expect(restore?.text == "b")
     #expect(restore?.meta.lineage == second.closed)
@@ -250,7 +250,7 @@ struct ReplicaAlternativeTests {
     var next = Lineage.Draft(continuing: isFirst ? first : second, era: Era(3), opening: LineID(9))
     next.include(isFirst ? first : second)
     let lineage = next.made(Revision(7))
-    deliver(replica.stored(.document(7, "c", lineage), vitals: .successor), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(7, "c", lineage), vitals: .successor), in: &replica, outcome: .shown)
     #expect(replica.online?.repairs.repair == nil)
     #expect(replica.lastVerified.meta?.lineage == lineage)
   }

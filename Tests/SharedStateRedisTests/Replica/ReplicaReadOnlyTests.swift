@@ -14,10 +14,10 @@ struct ReplicaReadOnlyTests {
     let actions = replica.discarded(stamp: 3)
     #expect(actions.contains(.status(.saveError(Self.error))))
     #expect(actions.contains(.report(.gaveUp(Self.error))))
-    let delivery = try #require(actions.lazy.compactMap(\.delivery).first)
-    #expect(delivery.state == .document(7, "1"))
-    #expect(delivery.stamp == 3)
-    #expect(replica.delivered(delivery, outcome: .shown) == [])
+    let toShow = try #require(actions.lazy.compactMap(\.toShow).first)
+    #expect(toShow.state == .document(7, "1"))
+    #expect(toShow.stamp == 3)
+    #expect(replica.endedShowing(toShow, outcome: .shown) == [])
     #expect(replica.takeWrite() == nil)
     #expect(!replica.hasPendingChange)
   }
@@ -26,31 +26,31 @@ struct ReplicaReadOnlyTests {
   func changeOffline() throws {
     var replica = Replica.live(at: 7, "1", access: .readOnly)
     _ = replica.disconnected(.lost)
-    let delivery = try #require(replica.discarded(stamp: 3).lazy.compactMap(\.delivery).first)
-    #expect(delivery.state == .document(7, "1"))
-    #expect(delivery.stamp == 3)
+    let toShow = try #require(replica.discarded(stamp: 3).lazy.compactMap(\.toShow).first)
+    #expect(toShow.state == .document(7, "1"))
+    #expect(toShow.stamp == 3)
   }
 
   @Test("Converges: a local change before the first read is discarded for the default, and the read is shown")
   func changeBeforeRead() throws {
     var replica = Replica.reading(access: .readOnly)
-    let delivery = try #require(replica.discarded(stamp: 1).lazy.compactMap(\.delivery).first)
-    #expect(delivery.state.content == .absent)
-    #expect(!replica.delivered(delivery, outcome: .shown).contains(.status(.loading(false))))
-    let read = try #require(replica.stored(.document(7, "1")).lazy.compactMap(\.delivery).first)
+    let toShow = try #require(replica.discarded(stamp: 1).lazy.compactMap(\.toShow).first)
+    #expect(toShow.state.content == .absent)
+    #expect(!replica.endedShowing(toShow, outcome: .shown).contains(.status(.loading(false))))
+    let read = try #require(replica.stored(.document(7, "1")).lazy.compactMap(\.toShow).first)
     #expect(read.state == .document(7, "1"))
     #expect(read.stamp == 1)
   }
 
   @Test(
     "Converges: a change made while a state is shown, before or after that, is discarded, and the state is shown",
-    arguments: [Replica.DeliveryOutcome.superseded, .shown]
+    arguments: [Replica.ShowOutcome.superseded, .shown]
   )
-  func changeMeanwhile(outcome: Replica.DeliveryOutcome) throws {
+  func changeMeanwhile(outcome: Replica.ShowOutcome) throws {
     var replica = Replica.live(at: 7, "1", access: .readOnly)
-    let delivery = replica.delivery(of: .set(8, "2"))
-    #expect(replica.discarded(stamp: 3).compactMap(\.delivery) == [])
-    let next = try #require(replica.delivered(delivery, outcome: outcome).lazy.compactMap(\.delivery).first)
+    let toShow = replica.toShow(after: .set(8, "2"))
+    #expect(replica.discarded(stamp: 3).compactMap(\.toShow) == [])
+    let next = try #require(replica.endedShowing(toShow, outcome: outcome).lazy.compactMap(\.toShow).first)
     #expect(next.state == .document(8, "2"))
     #expect(next.stamp == 3)
   }
@@ -58,10 +58,10 @@ struct ReplicaReadOnlyTests {
   @Test("Converges: a change made while a state is shown is discarded, although a later version has the same content")
   func changeBesideSameContent() throws {
     var replica = Replica.live(at: 7, "1", access: .readOnly)
-    let delivery = replica.delivery(of: .set(8, "2"))
+    let toShow = replica.toShow(after: .set(8, "2"))
     _ = replica.announced(.set(9, "2"))
-    #expect(replica.discarded(stamp: 3).compactMap(\.delivery) == [])
-    let next = try #require(replica.delivered(delivery, outcome: .shown).lazy.compactMap(\.delivery).first)
+    #expect(replica.discarded(stamp: 3).compactMap(\.toShow) == [])
+    let next = try #require(replica.endedShowing(toShow, outcome: .shown).lazy.compactMap(\.toShow).first)
     #expect(next.state == .document(9, "2"))
     #expect(next.stamp == 3)
   }
@@ -74,15 +74,15 @@ struct ReplicaReadOnlyTests {
     var replica = Replica.live(at: 7, "1", access: .readOnly)
     replica.reconnect()
     let actions = replica.stored(isEmpty ? .absent : .document(5, "0"))
-    #expect(actions.compactMap(\.delivery) == [])
+    #expect(actions.compactMap(\.toShow) == [])
     #expect(replica.takeWrite() == nil)
   }
 
   @Test("AcknowledgedSurvives: a value that is left to the server follows it, whatever it has lost")
   func adoptedLoss() {
     var replica = Replica.reading(dataLoss: .adoptServer, access: .readOnly)
-    deliver(replica.stored(.document(7, "1")), to: &replica, outcome: .shown)
-    let shown = replica.stored(.document(5, "0")).compactMap(\.delivery)
+    endShowing(replica.stored(.document(7, "1")), in: &replica, outcome: .shown)
+    let shown = replica.stored(.document(5, "0")).compactMap(\.toShow)
     #expect(shown.map(\.state) == [.document(5, "0")])
     #expect(replica.takeWrite() == nil)
   }
@@ -91,10 +91,10 @@ struct ReplicaReadOnlyTests {
   private func show(_ stored: StoredValue, in replica: inout Replica) -> StoredValue.Content? {
     let actions = replica.stored(stored, vitals: .calm)
     let judged = actions.contains(.count) ? replica.counted(.calm) : []
-    let after = deliver(actions + judged, to: &replica, outcome: .shown)
+    let after = endShowing(actions + judged, in: &replica, outcome: .shown)
     #expect(!(actions + judged + after).contains(.commit))
     #expect(replica.takeWrite(vitals: .calm) == nil)
-    return (actions + judged).compactMap(\.delivery).last?.state.content
+    return (actions + judged).compactMap(\.toShow).last?.state.content
   }
 
   @Test(

@@ -14,7 +14,7 @@ struct ReplicaResetTests {
     #expect(replica.takeWrite() != nil)
     let actions = replica.committed(.committed(8), operation: .number(99))
     #expect(!actions.contains(.resume([4], nil)))
-    deliver(actions, to: &replica, outcome: .superseded)
+    endShowing(actions, in: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 2, operation: .number(2))
     #expect(replica.takeWrite() != nil)
@@ -28,7 +28,7 @@ struct ReplicaResetTests {
     #expect(replica.flush(waiter: 4) == [])
     _ = replica.reset(waiter: 5, stamp: 1)
     #expect(replica.takeWrite() != nil)
-    deliver(replica.committed(.committed(8), operation: .number(99)), to: &replica, outcome: .superseded)
+    endShowing(replica.committed(.committed(8), operation: .number(99)), in: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     let actions = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
     #expect(actions.first == .resume([4], nil))
@@ -55,11 +55,11 @@ struct ReplicaResetTests {
     _ = replica.reset(waiter: 5, stamp: 0)
     #expect(replica.flush(waiter: 4) == [])
     let conflict = CommitReply.conflict(.document(8, "5"))
-    deliver(replica.committed(conflict, operation: .number(1)), to: &replica, outcome: .superseded)
+    endShowing(replica.committed(conflict, operation: .number(1)), in: &replica, outcome: .superseded)
     #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(8)))
     let actions = replica.committed(.committed(9), operation: .number(99))
     #expect(!actions.contains(.resume([4], nil)))
-    deliver(actions, to: &replica, outcome: .superseded)
+    endShowing(actions, in: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
     #expect(replica.takeWrite() != nil)
@@ -78,7 +78,7 @@ struct ReplicaResetTests {
     #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(7)))
     let actions = replica.committed(.committed(8), operation: .number(99))
     #expect(!actions.contains(.resume([4], nil)))
-    deliver(actions, to: &replica, outcome: .superseded)
+    endShowing(actions, in: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("3".utf8)), stamp: 2, operation: .number(2))
     #expect(replica.takeWrite()?.commit?.condition == .revision(Revision(8)))
@@ -109,11 +109,11 @@ struct ReplicaResetTests {
     replica.encodeAndSend("2", stamp: 1, number: 1)
     _ = replica.reset(waiter: 2, stamp: 1)
     let conflict = CommitReply.conflict(.document(8, "5"))
-    deliver(replica.committed(conflict, operation: .number(1)), to: &replica, outcome: .superseded)
+    endShowing(replica.committed(conflict, operation: .number(1)), in: &replica, outcome: .superseded)
     #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(8)))
     let actions = replica.committed(.committed(9), operation: .number(99))
-    #expect(actions.last?.delivery?.stamp == 1)
-    #expect(deliver(actions, to: &replica, outcome: .shown).contains(.resume([2], nil)))
+    #expect(actions.last?.toShow?.stamp == 1)
+    #expect(endShowing(actions, in: &replica, outcome: .shown).contains(.resume([2], nil)))
     #expect(replica.beginsEncoding() == true)
     let told = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
     #expect(told == [.resume([1], nil), .settled])
@@ -130,18 +130,18 @@ struct ReplicaResetTests {
     // The messages of its own reset, and of another service's later one, arrive before the reply.
     _ = replica.announced(.deleted(8))
     _ = replica.announced(.deleted(9))
-    let outcome = Replica.DeliveryOutcome.superseded
-    deliver(replica.committed(.committed(8), operation: .number(99)), to: &replica, outcome: outcome)
-    deliver(replica.stored(.tombstone(9)), to: &replica, outcome: outcome)
+    let outcome = Replica.ShowOutcome.superseded
+    endShowing(replica.committed(.committed(8), operation: .number(99)), in: &replica, outcome: outcome)
+    endShowing(replica.stored(.tombstone(9)), in: &replica, outcome: outcome)
     #expect(replica.beginsEncoding() == true)
     let actions = replica.encoded(.success(Data("2".utf8)), stamp: 2, operation: .number(2))
     let absent = Replica.State(revision: Revision(9), content: .absent)
-    guard case .show(let delivery)? = actions.last else {
+    guard case .show(let toShow)? = actions.last else {
       Issue.record("Nothing is shown: \(actions)")
       return
     }
-    #expect(delivery.state == absent)
-    #expect(delivery.stamp == 2)
+    #expect(toShow.state == absent)
+    #expect(toShow.stamp == 2)
   }
 
   @Test("Converges: a value that expires before its restoration is given up, and the server's gets a revision")
@@ -153,7 +153,7 @@ struct ReplicaResetTests {
       Issue.record("Nothing is restored.")
       return
     }
-    deliver(replica.committed(.conflict(left), operation: .number(99)), to: &replica, outcome: .shown)
+    endShowing(replica.committed(.conflict(left), operation: .number(99)), in: &replica, outcome: .shown)
     let taken = replica.takeWrite()
     let write = try #require(taken)
     #expect(write.isAdoption)
@@ -168,7 +168,7 @@ struct ReplicaResetTests {
   func adoptionInterrupted(_ isSent: Bool) {
     var replica = Replica.reading()
     let edit = StoredValue(meta: nil, content: .document(Data("1".utf8)))
-    deliver(replica.stored(edit), to: &replica, outcome: .shown)
+    endShowing(replica.stored(edit), in: &replica, outcome: .shown)
     if isSent { #expect(replica.takeWrite() != nil) }
     replica.reconnect()
     #expect(replica.stored(edit).last == .commit)
@@ -179,9 +179,9 @@ struct ReplicaResetTests {
   func adoptionForgotten() {
     var replica = Replica.reading()
     let edit = StoredValue(meta: nil, content: .document(Data("1".utf8)))
-    deliver(replica.stored(edit), to: &replica, outcome: .shown)
+    endShowing(replica.stored(edit), in: &replica, outcome: .shown)
     replica.reconnect()
-    deliver(replica.stored(.absent), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.absent), in: &replica, outcome: .shown)
     #expect(replica.takeWrite() == nil)
   }
 
@@ -218,8 +218,8 @@ struct ReplicaResetTests {
     let stored = isKnown ? #"{"mine":0,"theirs":1}"# : #"{"mine":0,"theirs":0,"more":1}"#
     _ = replica.changed()
     _ = replica.announced(.set(8, stored))
-    let delivery = Replica.Delivery(state: .document(8, stored), stamp: nil, sequence: 2)
-    _ = replica.delivered(delivery, outcome: .superseded)
+    let toShow = Replica.StateToShow(state: .document(8, stored), stamp: nil, sequence: 2)
+    _ = replica.endedShowing(toShow, outcome: .superseded)
     let begun = replica.beginEncoding()
     let encoding = try #require(begun)
     let encoded = coder.documents(of: Flags(mine: 1), stamp: 1, default: Flags(), encoding)

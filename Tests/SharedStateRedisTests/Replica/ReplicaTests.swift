@@ -20,18 +20,18 @@ struct ReplicaTests {
   @Test("shows the stored value, and is up to date once that is decoded")
   func showsWhatIsStored() {
     var replica = Replica.reading()
-    let delivery = Replica.Delivery(state: .document(7, "1"), stamp: 0, sequence: 1, isInitial: true)
-    #expect(replica.stored(.document(7, "1")) == [.show(delivery)])
-    #expect(replica.delivered(delivery, outcome: .shown) == [.status(.loading(false)), .status(.loadError(nil))])
+    let toShow = Replica.StateToShow(state: .document(7, "1"), stamp: 0, sequence: 1, isInitial: true)
+    #expect(replica.stored(.document(7, "1")) == [.show(toShow)])
+    #expect(replica.endedShowing(toShow, outcome: .shown) == [.status(.loading(false)), .status(.loadError(nil))])
   }
 
   @Test("Ordered: a message that overtakes the reply to the first read is not undone by it")
   func messageOvertakesFirstRead() {
     var replica = Replica.reading()
-    let newer = Replica.Delivery(state: .document(9, "2"), stamp: 0, sequence: 1, isInitial: true)
+    let newer = Replica.StateToShow(state: .document(9, "2"), stamp: 0, sequence: 1, isInitial: true)
     let read = replica.beginRead()
     #expect(replica.announced(.set(9, "2")) == [.show(newer)])
-    #expect(replica.delivered(newer, outcome: .shown) == [])
+    #expect(replica.endedShowing(newer, outcome: .shown) == [])
     let loaded: [Replica.Action] = [.status(.loading(false)), .status(.loadError(nil))]
     // Only a read that was sent after the message shows what is stored now.
     #expect(replica.stored(.document(7, "1"), read: read) == [.read] + loaded)
@@ -66,12 +66,12 @@ struct ReplicaTests {
   @Test("Bounded: of the states that arrive during decoding, only the newest is shown afterwards")
   func conflation() {
     var replica = Replica.live(at: 7, "1")
-    let older = replica.delivery(of: .set(8, "2"))
+    let older = replica.toShow(after: .set(8, "2"))
     #expect(replica.announced(.set(9, "3")) == [])
     #expect(replica.announced(.set(10, "4")) == [])
-    let newest = Replica.Delivery(state: .document(10, "4"), stamp: 0, sequence: 3)
-    #expect(replica.delivered(older, outcome: .shown) == [.show(newest)])
-    #expect(replica.delivered(newest, outcome: .shown) == [])
+    let newest = Replica.StateToShow(state: .document(10, "4"), stamp: 0, sequence: 3)
+    #expect(replica.endedShowing(older, outcome: .shown) == [.show(newest)])
+    #expect(replica.endedShowing(newest, outcome: .shown) == [])
   }
 
   // MARK: Local changes
@@ -147,8 +147,8 @@ struct ReplicaTests {
     replica.send("2", stamp: 1, number: 1)
     _ = replica.announced(.set(8, "2"))
     #expect(replica.announced(.set(9, "3")) == [])
-    let delivery = Replica.Delivery(state: .document(9, "3"), stamp: 1, sequence: 2)
-    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .show(delivery)])
+    let toShow = Replica.StateToShow(state: .document(9, "3"), stamp: 1, sequence: 2)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .show(toShow)])
     #expect(replica.confirmed.state == .document(9, "3"))
   }
 
@@ -158,13 +158,13 @@ struct ReplicaTests {
     replica.send("2", stamp: 1, number: 1)
     _ = replica.announced(.set(8, "2"))
     #expect(replica.announced(.set(9, "1")) == [])
-    let delivery = Replica.Delivery(state: .document(9, "1"), stamp: 1, sequence: 2)
-    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .show(delivery)])
+    let toShow = Replica.StateToShow(state: .document(9, "1"), stamp: 1, sequence: 2)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .show(toShow)])
     // The same holds when the echo of our commit has not come.
     var deaf = Replica.live(at: 7, "1")
     deaf.send("2", stamp: 1, number: 1)
     _ = deaf.announced(.set(9, "1"))
-    #expect(deaf.committed(.committed(8), operation: .number(1)) == [.settled, .show(delivery)])
+    #expect(deaf.committed(.committed(8), operation: .number(1)) == [.settled, .show(toShow)])
   }
 
   @Test("Converges: ours overwrites an earlier change of another service")
@@ -179,27 +179,27 @@ struct ReplicaTests {
   @Test("NoEcho: a remote change that meets a local one waits for it")
   func remoteMeetsLocal() {
     var replica = Replica.live(at: 7, "1")
-    let delivery = replica.delivery(of: .set(8, "3"))
+    let toShow = replica.toShow(after: .set(8, "3"))
     // The local change was made while the message was being decoded, and is reported a moment later.
-    #expect(replica.delivered(delivery, outcome: .superseded) == [])
+    #expect(replica.endedShowing(toShow, outcome: .superseded) == [])
     #expect(replica.changed() == [.commit])
     replica.encodeAndSend("2", stamp: 1, number: 1)
     #expect(replica.committed(.committed(9), operation: .number(1)) == [.settled])
     #expect(replica.confirmed.state == .document(9, "2"))
   }
 
-  @Test("Converges: a delivery that an acknowledgement makes obsolete is repeated")
-  func deliveryRacesAcknowledgement() {
+  @Test("Converges: an attempt to show a state that an acknowledgement makes obsolete is repeated")
+  func showingRacesAcknowledgement() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
-    let delivery = replica.delivery(of: .set(9, "3"))
+    let toShow = replica.toShow(after: .set(9, "3"))
     #expect(replica.takeWrite() == nil)
-    #expect(replica.delivered(delivery, outcome: .superseded) == [.commit])
+    #expect(replica.endedShowing(toShow, outcome: .superseded) == [.commit])
     replica.encodeAndSend("2", stamp: 1, number: 1)
-    // Our commit came first, so the delivery that was held back is shown, with the new stamp.
-    let again = Replica.Delivery(state: .document(9, "3"), stamp: 1, sequence: 3)
+    // Our commit came first, so the state that was held back is shown, with the new stamp.
+    let again = Replica.StateToShow(state: .document(9, "3"), stamp: 1, sequence: 3)
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .show(again)])
-    #expect(replica.delivered(again, outcome: .shown) == [])
+    #expect(replica.endedShowing(again, outcome: .shown) == [])
   }
 
   @Test("a value that cannot be encoded is reported and given up")
@@ -237,12 +237,12 @@ struct ReplicaTests {
     var replica = Replica.reading()
     #expect(replica.changed() == [])
     #expect(replica.beginsEncoding() == false)
-    let delivery = Replica.Delivery(state: .document(7, "1"), stamp: 0, sequence: 1, isInitial: true)
-    #expect(replica.stored(.document(7, "1")) == [.show(delivery)])
+    let toShow = Replica.StateToShow(state: .document(7, "1"), stamp: 0, sequence: 1, isInitial: true)
+    #expect(replica.stored(.document(7, "1")) == [.show(toShow)])
     // Encoding waits until the stored value has turned out to be readable.
     #expect(replica.beginsEncoding() == false)
     #expect(
-      replica.delivered(delivery, outcome: .superseded) == [
+      replica.endedShowing(toShow, outcome: .superseded) == [
         .status(.loading(false)), .status(.loadError(nil)), .commit,
       ]
     )
@@ -258,10 +258,10 @@ struct ReplicaTests {
     replica.connected()
     #expect(replica.subscribed() == [.read])
     // The commit had taken effect: the stored document is our own.
-    let own = Replica.Delivery(state: .document(8, "2"), stamp: nil, sequence: 2)
+    let own = Replica.StateToShow(state: .document(8, "2"), stamp: nil, sequence: 2)
     #expect(replica.stored(.document(8, "2")) == [.show(own)])
     #expect(
-      replica.delivered(own, outcome: .superseded) == [.status(.loading(false)), .status(.loadError(nil)), .commit]
+      replica.endedShowing(own, outcome: .superseded) == [.status(.loading(false)), .status(.loadError(nil)), .commit]
     )
     #expect(replica.takeWrite()?.operation == .number(1))
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
@@ -289,11 +289,11 @@ struct ReplicaTests {
   func foreignBytes() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.load(waiter: 1)
-    let delivery = Replica.Delivery(state: .document(7, "5"), stamp: 0, sequence: 2)
-    #expect(replica.stored(.document(7, "5"), read: replica.beginRead()) == [.show(delivery)])
+    let toShow = Replica.StateToShow(state: .document(7, "5"), stamp: 0, sequence: 2)
+    #expect(replica.stored(.document(7, "5"), read: replica.beginRead()) == [.show(toShow)])
     // The edit also gets a revision.
     #expect(
-      replica.delivered(delivery, outcome: .shown) == [
+      replica.endedShowing(toShow, outcome: .shown) == [
         .status(.loading(false)), .status(.loadError(nil)), .resume([1], nil), .commit,
       ]
     )
@@ -304,9 +304,9 @@ struct ReplicaTests {
   @Test("a document that does not decode is reported, and a local change waits")
   func badDataHeld() {
     var replica = Replica.live(at: 7, "1")
-    let delivery = replica.delivery(of: .set(8, "bad"))
+    let toShow = replica.toShow(after: .set(8, "bad"))
     #expect(
-      replica.delivered(delivery, outcome: .unreadable(.bad))
+      replica.endedShowing(toShow, outcome: .unreadable(.bad))
         == [
           .report(.undecodable(.bad, lastCommit: .other(8), isDefault: false)), .status(.loading(false)),
           .status(.loadError(.bad)),
@@ -315,9 +315,9 @@ struct ReplicaTests {
     #expect(replica.changed() == [.status(.saveError(.bad))])
     #expect(replica.beginsEncoding() == false)
     // A readable document ends the waiting.
-    let good = replica.delivery(of: .set(9, "3"))
+    let good = replica.toShow(after: .set(9, "3"))
     #expect(
-      replica.delivered(good, outcome: .superseded) == [.status(.loading(false)), .status(.loadError(nil)), .commit]
+      replica.endedShowing(good, outcome: .superseded) == [.status(.loading(false)), .status(.loadError(nil)), .commit]
     )
   }
 
@@ -326,8 +326,8 @@ struct ReplicaTests {
     var replica = Replica.live(at: 7, "1")
     // This includes a save that waits already.
     #expect(replica.save(waiter: 1) == [.commit])
-    let delivery = replica.delivery(of: .set(8, "bad"))
-    #expect(replica.delivered(delivery, outcome: .unreadable(.bad)).contains(.resume([1], .bad)))
+    let toShow = replica.toShow(after: .set(8, "bad"))
+    #expect(replica.endedShowing(toShow, outcome: .unreadable(.bad)).contains(.resume([1], .bad)))
     #expect(replica.save(waiter: 2) == [.status(.saveError(.bad)), .resume([2], .bad)])
     #expect(replica.changed() == [.status(.saveError(.bad))])
     #expect(replica.save(waiter: 3) == [.status(.saveError(.bad)), .resume([3], .bad)])
@@ -337,8 +337,8 @@ struct ReplicaTests {
   @Test("an explicit save replaces an unreadable value by compare-and-set")
   func explicitSaveReplaces() {
     var replica = Replica.live(at: 7, "1")
-    let delivery = replica.delivery(of: .set(8, "bad"))
-    _ = replica.delivered(delivery, outcome: .unreadable(.bad))
+    let toShow = replica.toShow(after: .set(8, "bad"))
+    _ = replica.endedShowing(toShow, outcome: .unreadable(.bad))
     #expect(replica.save(waiter: 1, replacingUnreadable: true) == [.commit])
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
@@ -356,8 +356,8 @@ struct ReplicaTests {
   func explicitSaveReplacesTheAdopted(isMessageLost: Bool) throws {
     var replica = Replica.reading()
     let stored = StoredValue(meta: nil, content: .document(Data("bad".utf8)))
-    let unversioned = try #require(replica.stored(stored).last?.delivery)
-    #expect(replica.delivered(unversioned, outcome: .unreadable(.bad)).last == .commit)
+    let unversioned = try #require(replica.stored(stored).last?.toShow)
+    #expect(replica.endedShowing(unversioned, outcome: .unreadable(.bad)).last == .commit)
     #expect(replica.takeWrite()?.commit?.condition == .revision(.none))
     #expect(replica.save(waiter: 1, replacingUnreadable: true) == [])
     // The message of the adoption is still on its way.
@@ -365,8 +365,8 @@ struct ReplicaTests {
     #expect(replica.beginsEncoding() == false)
     #expect(replica.takeWrite() == nil)
     let answer = isMessageLost ? replica.stored(.document(9, "bad")) : replica.announced(.set(9, "bad"))
-    let adopted = try #require(answer.last?.delivery)
-    #expect(replica.delivered(adopted, outcome: .unreadable(.bad)).last == .commit)
+    let adopted = try #require(answer.last?.toShow)
+    #expect(replica.endedShowing(adopted, outcome: .unreadable(.bad)).last == .commit)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(9)))
@@ -375,8 +375,8 @@ struct ReplicaTests {
   @Test("PendingSurvives: a change is sent although the server has lost this service's adoption")
   func changeAfterLostAdoption() throws {
     var replica = Replica.live(at: 7, "1")
-    let edit = try #require(replica.stored(.document(7, "5")).last?.delivery)
-    _ = replica.delivered(edit, outcome: .shown)
+    let edit = try #require(replica.stored(.document(7, "5")).last?.toShow)
+    _ = replica.endedShowing(edit, outcome: .shown)
     #expect(replica.takeWrite()?.commit?.condition == .revision(Revision(7)))
     #expect(replica.committed(.committed(9), operation: .number(99)) == [.report(.adopted(Revision(9))), .read])
     _ = replica.changed()
@@ -386,21 +386,21 @@ struct ReplicaTests {
     #expect(replica.stored(.document(7, "5")).last == .commit)
     #expect(replica.takeWrite()?.isAdoption == true)
     _ = replica.committed(.committed(10), operation: .number(99))
-    deliver(replica.stored(.document(10, "5")), to: &replica, outcome: .superseded)
+    endShowing(replica.stored(.document(10, "5")), in: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
   }
 
   @Test("an explicit save that meets a newer document fails, and shows it")
   func explicitSaveConflicts() {
     var replica = Replica.live(at: 7, "1")
-    let delivery = replica.delivery(of: .set(8, "bad"))
-    _ = replica.delivered(delivery, outcome: .unreadable(.bad))
+    let toShow = replica.toShow(after: .set(8, "bad"))
+    _ = replica.endedShowing(toShow, outcome: .unreadable(.bad))
     _ = replica.save(waiter: 1, replacingUnreadable: true)
     _ = replica.beginEncoding()
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     _ = replica.takeWrite()
     let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("3".utf8))
-    let newer = Replica.Delivery(state: .document(9, "3"), stamp: 0, sequence: 3)
+    let newer = Replica.StateToShow(state: .document(9, "3"), stamp: 0, sequence: 3)
     #expect(
       replica.committed(.conflict(.document(9, "3")), operation: .number(1))
         == [.status(.saveError(error)), .resume([1], error), .show(newer)]
@@ -411,9 +411,9 @@ struct ReplicaTests {
   func explicitSaveBeforeFirstRead() {
     var replica = Replica.reading()
     #expect(replica.save(waiter: 1, replacingUnreadable: true) == [])
-    guard case .show(let delivery)? = replica.stored(.document(7, "bad")).last else { fatalError("Nothing was shown.") }
+    guard case .show(let toShow)? = replica.stored(.document(7, "bad")).last else { fatalError("Nothing was shown.") }
     #expect(
-      replica.delivered(delivery, outcome: .unreadable(.bad))
+      replica.endedShowing(toShow, outcome: .unreadable(.bad))
         == [
           .report(.undecodable(.bad, lastCommit: .other(7), isDefault: true)), .status(.loading(false)),
           .status(.loadError(.bad)), .commit,
@@ -462,11 +462,11 @@ struct ReplicaTests {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
     replica.reconnect()
-    guard case .show(let delivery)? = replica.stored(.document(9, "bad"), read: replica.beginRead()).last else {
+    guard case .show(let toShow)? = replica.stored(.document(9, "bad"), read: replica.beginRead()).last else {
       fatalError("Nothing was shown.")
     }
     #expect(
-      replica.delivered(delivery, outcome: .unreadable(.bad))
+      replica.endedShowing(toShow, outcome: .unreadable(.bad))
         == [
           .report(.undecodable(.bad, lastCommit: .other(9), isDefault: false)), .status(.loading(false)),
           .status(.loadError(.bad)),
@@ -478,22 +478,22 @@ struct ReplicaTests {
   @Test("a readable document ends the waiting of a commit that was refused over an unreadable one")
   func refusedCommitMeetsReadable() {
     var replica = Replica.live(at: 7, "1")
-    let bad = replica.delivery(of: .set(8, "bad"))
-    _ = replica.delivered(bad, outcome: .unreadable(.bad))
+    let bad = replica.toShow(after: .set(8, "bad"))
+    _ = replica.endedShowing(bad, outcome: .unreadable(.bad))
     _ = replica.save(waiter: 1, replacingUnreadable: true)
     replica.encodeAndSend("2", stamp: 1, number: 1)
     #expect(replica.announced(.set(9, "3")) == [])
-    let good = Replica.Delivery(state: .document(9, "3"), stamp: nil, sequence: 3)
+    let good = Replica.StateToShow(state: .document(9, "3"), stamp: nil, sequence: 3)
     #expect(
       replica.commitRefused(.lost, operation: .number(1))
         == [.status(.saveError(.lost)), .resume([1], .lost), .show(good), .retryLater]
     )
-    #expect(replica.delivered(good, outcome: .superseded) == [.status(.loading(false)), .status(.loadError(nil))])
+    #expect(replica.endedShowing(good, outcome: .superseded) == [.status(.loading(false)), .status(.loadError(nil))])
     #expect(replica.retry() == [.commit])
     // After another refusal, a later document is shown as well.
     #expect(replica.takeWrite() != nil)
     _ = replica.commitRefused(.lost, operation: .number(1))
-    let later = Replica.Delivery(state: .document(10, "4"), stamp: nil, sequence: 4)
+    let later = Replica.StateToShow(state: .document(10, "4"), stamp: nil, sequence: 4)
     #expect(replica.announced(.set(10, "4")) == [.show(later)])
   }
 
@@ -502,12 +502,12 @@ struct ReplicaTests {
     var replica = Replica.reading(detectsForeignEdits: false)
     _ = replica.changed()
     let foreign = StoredValue(meta: nil, content: .document(Data("5".utf8)))
-    guard case .show(let delivery)? = replica.stored(foreign, read: replica.beginRead()).last else {
+    guard case .show(let toShow)? = replica.stored(foreign, read: replica.beginRead()).last else {
       fatalError("Nothing was shown.")
     }
-    _ = replica.delivered(delivery, outcome: .superseded)
+    _ = replica.endedShowing(toShow, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
-    let again = Replica.Delivery(state: delivery.state, stamp: 1, sequence: 2)
+    let again = Replica.StateToShow(state: toShow.state, stamp: 1, sequence: 2)
     #expect(
       replica.encoded(.failure(.bad), stamp: 1, operation: .number(1)) == [
         .status(.saveError(.bad)), .report(.gaveUp(.bad)), .settled, .show(again),

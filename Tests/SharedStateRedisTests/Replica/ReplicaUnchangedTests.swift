@@ -12,10 +12,10 @@ struct ReplicaUnchangedTests {
     _ = replica.save(waiter: 1)
     #expect(replica.beginsEncoding() == true)
     // The snapshot "1" is about to replace this state. If it were shown now, it would stay in the box for ever.
-    let delivery = replica.delivery(of: .set(8, "2"))
-    #expect(delivery.stamp == nil)
+    let toShow = replica.toShow(after: .set(8, "2"))
+    #expect(toShow.stamp == nil)
     _ = replica.encoded(.success(Data("1".utf8)), stamp: 0, operation: .number(1))
-    #expect(replica.delivered(delivery, outcome: .superseded) == [.commit])
+    #expect(replica.endedShowing(toShow, outcome: .superseded) == [.commit])
     #expect(replica.takeWrite() != nil)
     #expect(replica.committed(.committed(9), operation: .number(1)) == [.resume([1], nil), .settled])
     #expect(replica.confirmed.state == .document(9, "1"))
@@ -30,7 +30,7 @@ struct ReplicaUnchangedTests {
     #expect(replica.announced(.set(9, "2")) == [])
     #expect(replica.stored(.document(10, "3")) == [])
     // The commit was sent again after a lost reply, and was the first of the three.
-    let newest = Replica.Delivery(state: .document(10, "3"), stamp: 0, sequence: 2)
+    let newest = Replica.StateToShow(state: .document(10, "3"), stamp: 0, sequence: 2)
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([1], nil), .settled, .show(newest)])
   }
 
@@ -55,7 +55,7 @@ struct ReplicaUnchangedTests {
     replica.send("2", stamp: 2, number: 1)
     let actions = replica.committed(.conflict(.document(8, "5")), operation: .number(1))
     #expect(actions.first == .status(.saveError(conflict)))
-    deliver(actions, to: &replica, outcome: .shown)
+    endShowing(actions, in: &replica, outcome: .shown)
     // The program has read the error.
     replica.reports.wasRead(conflict)
     // Of two concurrent changes, the first one made is reported last.

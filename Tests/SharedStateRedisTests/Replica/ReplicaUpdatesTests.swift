@@ -25,9 +25,9 @@ struct ReplicaUpdatesTests {
     replica.send("2", stamp: 1, number: 1)
     #expect(replica.update(waiter: 5) == [])
     guard
-      case .show(let delivery)? = replica.committed(.conflict(.document(8, "3")), operation: .number(1)).last
+      case .show(let toShow)? = replica.committed(.conflict(.document(8, "3")), operation: .number(1)).last
     else { fatalError("Nothing was shown.") }
-    #expect(replica.delivered(delivery, outcome: .superseded) == [.commit])
+    #expect(replica.endedShowing(toShow, outcome: .superseded) == [.commit])
     replica.encodeAndSend("2", stamp: 1, number: 2)
     #expect(replica.committed(.committed(9), operation: .number(2)).contains(.commit))
     #expect(replica.beginEncoding()?.updates == [5])
@@ -44,10 +44,10 @@ struct ReplicaUpdatesTests {
     #expect(replica.beginEncoding()?.updates == [1])
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 0, operation: .number(1))
     #expect(replica.takeWrite() != nil)
-    guard case .show(let delivery)? = replica.committed(.committed(8), operation: .number(1)).last else {
+    guard case .show(let toShow)? = replica.committed(.committed(8), operation: .number(1)).last else {
       fatalError("Nothing was shown.")
     }
-    _ = replica.delivered(delivery, outcome: .superseded)
+    _ = replica.endedShowing(toShow, outcome: .superseded)
     #expect(replica.beginEncoding()?.updates == [])
     _ = replica.encoded(.success(Data("5".utf8)), stamp: 1, operation: .number(2))
     #expect(replica.takeWrite() != nil)
@@ -131,10 +131,10 @@ struct ReplicaUpdatesTests {
       _ = replica.encoded(.success(Data("2".utf8)), stamp: 0, operation: .number(1))
       #expect(replica.takeWrite(vitals: .calm) != nil)
       replica.reconnect()
-      deliver(replica.stored(.absent, vitals: vitals), to: &replica, outcome: .shown)
+      endShowing(replica.stored(.absent, vitals: vitals), in: &replica, outcome: .shown)
       _ = replica.counted(vitals)
       _ = replica.graceEnded(.moment)
-      deliver(replica.stored(.absent, vitals: vitals), to: &replica, outcome: .shown)
+      endShowing(replica.stored(.absent, vitals: vitals), in: &replica, outcome: .shown)
       _ = replica.counted(vitals)
       #expect(replica.takeWrite(vitals: vitals)?.operation == .number(1))
       let actions = replica.committed(.conflict(.document(9, "3")), operation: .number(1), vitals: vitals)
@@ -150,7 +150,7 @@ struct ReplicaUpdatesTests {
       replica.encodeAndSend("2", stamp: 0, number: 1)
       for runID in runIDs {
         replica.reconnect(Replica.Circumstances(runID: runID))
-        deliver(replica.stored(.document(9, "3")), to: &replica, outcome: .shown)
+        endShowing(replica.stored(.document(9, "3")), in: &replica, outcome: .shown)
         #expect(replica.takeWrite()?.operation == .number(1))
       }
       let actions = replica.committed(.conflict(.document(9, "3")), operation: .number(1))
@@ -191,8 +191,8 @@ struct ReplicaUpdatesTests {
       _ = replica.update(waiter: 1)
       replica.encodeAndSend("2", stamp: 0, number: 1)
       replica.reconnect()
-      guard case .show(let delivery)? = replica.stored(.document(8, "3")).last else { fatalError("Nothing was shown.") }
-      _ = replica.delivered(delivery, outcome: .shown)
+      guard case .show(let toShow)? = replica.stored(.document(8, "3")).last else { fatalError("Nothing was shown.") }
+      _ = replica.endedShowing(toShow, outcome: .shown)
       #expect(replica.takeWrite()?.operation == .number(1))
       _ = replica.committed(reply, operation: .number(1))
       #expect(replica.confirmed.state == .document(8, text))
@@ -221,20 +221,20 @@ struct ReplicaUpdatesTests {
     // The server still receives the first update from the first connection.
     let meta = Meta(revision: Revision(8), parent: Revision(7), kind: .set, writer: "me")
     let late = StoredValue(meta: meta, content: .document(Data("2".utf8)))
-    deliver(replica.stored(late), to: &replica, outcome: isUpdate ? .shown : .superseded)
+    endShowing(replica.stored(late), in: &replica, outcome: isUpdate ? .shown : .superseded)
     #expect(replica.takeWrite()?.operation == .number(2))
     _ = replica.committed(.conflict(late), operation: .number(2))
     #expect(replica.openUpdates.waiting == (isUpdate ? 1 : 0))
     #expect(replica.hasPendingChange == !isUpdate)
     // Once the server has a later operation of ours, the late update can no longer take effect.
     replica.encodeAndSend("7", stamp: 1, number: 3)
-    deliver(replica.committed(.committed(9), operation: .number(3)), to: &replica, outcome: .shown)
+    endShowing(replica.committed(.committed(9), operation: .number(3)), in: &replica, outcome: .shown)
     _ = replica.update(waiter: 4)
     replica.encodeAndSend("8", stamp: 1, number: 4)
     replica.reconnect()
     let own = Meta(revision: Revision(10), parent: Revision(9), kind: .set, writer: "me")
     let made = StoredValue(meta: own, content: .document(Data("8".utf8)))
-    deliver(replica.stored(made), to: &replica, outcome: .shown)
+    endShowing(replica.stored(made), in: &replica, outcome: .shown)
     #expect(replica.takeWrite()?.operation == .number(4))
     _ = replica.committed(.conflict(made), operation: .number(4))
     #expect(replica.openUpdates.waiting == 0)
@@ -248,9 +248,9 @@ struct ReplicaUpdatesTests {
     Self.reconnect(&replica)
     #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(7)))
     let absent = Replica.State(revision: Revision(8), content: .absent)
-    let delivery = Replica.Delivery(state: absent, stamp: 1, sequence: 2)
-    #expect(replica.committed(.committed(8), operation: .number(99)).last == .show(delivery))
-    #expect(replica.delivered(delivery, outcome: .shown) == [.resume([3], nil), .commit])
+    let toShow = Replica.StateToShow(state: absent, stamp: 1, sequence: 2)
+    #expect(replica.committed(.committed(8), operation: .number(99)).last == .show(toShow))
+    #expect(replica.endedShowing(toShow, outcome: .shown) == [.resume([3], nil), .commit])
     // Encoding finds that the change is already settled.
     #expect(replica.beginsEncoding() == true)
     #expect(replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2)) == [.settled])
@@ -260,20 +260,20 @@ struct ReplicaUpdatesTests {
   @Test("a pending change yields to a newer tombstone even if nothing was stored")
   func tombstoneAfterTombstone() {
     var replica = Replica.live(at: 7, "1")
-    let deletion = replica.delivery(of: .deleted(8))
-    _ = replica.delivered(deletion, outcome: .shown)
+    let deletion = replica.toShow(after: .deleted(8))
+    _ = replica.endedShowing(deletion, outcome: .shown)
     _ = replica.disconnected(.lost)
     _ = replica.changed()
     replica.connected()
     _ = replica.subscribed()
     let tombstone = Meta(revision: Revision(10), parent: Revision(9), kind: .deleted, writer: "other")
-    guard case .show(let delivery)? = replica.stored(StoredValue(meta: tombstone, content: .absent)).last else {
+    guard case .show(let toShow)? = replica.stored(StoredValue(meta: tombstone, content: .absent)).last else {
       fatalError("Nothing was shown.")
     }
-    _ = replica.delivered(delivery, outcome: .superseded)
+    _ = replica.endedShowing(toShow, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: nil)
-    let again = Replica.Delivery(state: delivery.state, stamp: 1, sequence: 4)
+    let again = Replica.StateToShow(state: toShow.state, stamp: 1, sequence: 4)
     #expect(
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
         == [.status(.saveError(error)), .report(.gaveUp(error)), .settled, .show(again)]
@@ -286,15 +286,15 @@ struct ReplicaUpdatesTests {
     _ = replica.update(waiter: 1)
     replica.encodeAndSend("b", stamp: 0, number: 1)
     let made = replica.committed(.committed(revision: Revision(8), parent: Revision(5)), operation: .number(1))
-    deliver(made, to: &replica, outcome: .shown)
+    endShowing(made, in: &replica, outcome: .shown)
     // The server goes back to the version before it and forth again, so both commits are made from the same version.
     replica.reconnect()
-    deliver(replica.stored(.document(5, "a")), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.document(5, "a")), in: &replica, outcome: .shown)
     replica.send("c", stamp: 1, number: 2)
     replica.reconnect()
     let meta = Meta(revision: Revision(8), parent: Revision(5), kind: .set, writer: "me")
     let stored = StoredValue(meta: meta, content: .document(Data("b".utf8)))
-    deliver(replica.stored(stored), to: &replica, outcome: .superseded)
+    endShowing(replica.stored(stored), in: &replica, outcome: .superseded)
     #expect(replica.takeWrite()?.commit?.condition == .revision(Revision(5)))
     #expect(replica.committed(.conflict(stored), operation: .number(2)) == [.commit])
     #expect(replica.hasPendingChange)
@@ -304,12 +304,12 @@ struct ReplicaUpdatesTests {
   func rejectionWithoutAsking() {
     var replica = Replica.live(at: 7, "1", conflict: .reject)
     _ = replica.changed()
-    let theirs = replica.delivery(of: .set(8, "3"))
-    _ = replica.delivered(theirs, outcome: .superseded)
+    let theirs = replica.toShow(after: .set(8, "3"))
+    _ = replica.endedShowing(theirs, outcome: .superseded)
     _ = replica.stored(.document(8, "3"))
     #expect(replica.beginsEncoding() == true)
     let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("3".utf8))
-    let again = Replica.Delivery(state: theirs.state, stamp: 1, sequence: theirs.sequence + 1)
+    let again = Replica.StateToShow(state: theirs.state, stamp: 1, sequence: theirs.sequence + 1)
     #expect(
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
         == [.status(.saveError(error)), .report(.gaveUp(error)), .settled, .show(again)]
@@ -324,7 +324,7 @@ struct ReplicaUpdatesTests {
     var replica = Replica.live(at: 7, "1", conflict: .reject)
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
-    _ = replica.delivered(replica.delivery(of: .set(8, "?")), outcome: .unreadable(.bad))
+    _ = replica.endedShowing(replica.toShow(after: .set(8, "?")), outcome: .unreadable(.bad))
     #expect(
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
         == [.status(.saveError(.bad))]
@@ -338,7 +338,7 @@ struct ReplicaUpdatesTests {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
-    _ = replica.delivered(replica.delivery(of: .set(8, "?")), outcome: .unreadable(.bad))
+    _ = replica.endedShowing(replica.toShow(after: .set(8, "?")), outcome: .unreadable(.bad))
     #expect(replica.update(waiter: 1) == [])
     #expect(
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
@@ -354,10 +354,10 @@ struct ReplicaUpdatesTests {
   func rejectionAfterGoingBack() {
     var replica = Replica.live(at: 7, "1", conflict: .reject, dataLoss: .adoptServer)
     _ = replica.changed()
-    deliver(replica.announced(.set(8, "3")), to: &replica, outcome: .superseded)
+    endShowing(replica.announced(.set(8, "3")), in: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     replica.reconnect()
-    deliver(replica.stored(.document(5, "0")), to: &replica, outcome: .superseded)
+    endShowing(replica.stored(.document(5, "0")), in: &replica, outcome: .superseded)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     #expect(replica.takeWrite() == nil)
     // The change's base is lost, together with the versions after it.
@@ -370,18 +370,18 @@ struct ReplicaUpdatesTests {
     _ = replica.save(waiter: 3)
     replica.encodeAndSend("2", stamp: 1, number: 1)
     let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("3".utf8))
-    let theirs = Replica.Delivery(state: .document(8, "3"), stamp: 1, sequence: 2)
+    let theirs = Replica.StateToShow(state: .document(8, "3"), stamp: 1, sequence: 2)
     #expect(
       replica.committed(.conflict(.document(8, "3")), operation: .number(1))
         == [.status(.saveError(error)), .report(.gaveUp(error)), .settled, .show(theirs)]
     )
-    #expect(replica.delivered(theirs, outcome: .shown) == [.resume([3], error)])
+    #expect(replica.endedShowing(theirs, outcome: .shown) == [.resume([3], error)])
   }
 
   @Test("a tombstone that has expired is written again, and an expired value stays as it is")
   func tombstoneEnds() {
     var replica = Replica.live(at: 7, "1")
-    deliver(replica.stored(.tombstone(8)), to: &replica, outcome: .shown)
+    endShowing(replica.stored(.tombstone(8)), in: &replica, outcome: .shown)
     #expect(replica.stored(.absent) == [.commit])
     #expect(replica.takeWrite()?.isAdoption == true)
 
@@ -390,7 +390,7 @@ struct ReplicaUpdatesTests {
     guard case .show(let expiry)? = expired.stored(StoredValue(meta: meta, content: .absent)).last else {
       fatalError("Nothing was shown.")
     }
-    _ = expired.delivered(expiry, outcome: .shown)
+    _ = expired.endedShowing(expiry, outcome: .shown)
     #expect(expired.stored(.absent) == [])
   }
 }

@@ -181,10 +181,10 @@ struct ReplicaWaitersTests {
   func loadWaitsForTheBox() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.load(waiter: 6)
-    let delivery = replica.delivery(of: .set(8, "2"))
+    let toShow = replica.toShow(after: .set(8, "2"))
     #expect(replica.stored(.document(8, "2"), read: replica.beginRead()) == [])
     #expect(
-      replica.delivered(delivery, outcome: .shown) == [
+      replica.endedShowing(toShow, outcome: .shown) == [
         .status(.loading(false)), .status(.loadError(nil)), .resume([6], nil),
       ]
     )
