@@ -25,7 +25,7 @@ final class SimulatedBox {
   /// Whether a closure of the program holds the value.
   private(set) var isLocked = false
   /// The state that arrived meanwhile. The thread that ends the closure shows it.
-  private var leftState: Replica.StateToShow?
+  private var deferredState: Replica.StateToShow?
   private var isSnapshotWanted = false
   /// The snapshot that was taken when the closure ended, for the next encoding.
   private var leftSnapshot: (snapshot: Snapshot, shows: Int)?
@@ -137,12 +137,12 @@ final class SimulatedBox {
   /// A closure of the program begins.
   func lock() { isLocked = true }
 
-  /// The closure has ended. Like `Box.performLeft`: returns the outcome of showing the deferred state, and whether
+  /// The closure has ended. Like `Box.performDeferred`: returns the outcome of showing the deferred state, and whether
   /// there is a snapshot now.
   func unlock() -> (shown: (Replica.StateToShow, Replica.ShowOutcome)?, hasSnapshot: Bool) {
     isLocked = false
-    let shown = leftState.flatMap { toShow in show(toShow).map { (toShow, $0) } }
-    leftState = nil
+    let shown = deferredState.flatMap { toShow in show(toShow).map { (toShow, $0) } }
+    deferredState = nil
     defer { isSnapshotWanted = false }
     if isSnapshotWanted { leftSnapshot = (takeSnapshot(), shows) }
     return (shown, isSnapshotWanted)
@@ -194,7 +194,7 @@ final class SimulatedBox {
     }
     if toShow.stamp == nil { return .superseded }
     if isLocked {
-      leftState = toShow
+      deferredState = toShow
       return nil
     }
     if toShow.sequence <= shownSequence { return .outdated }

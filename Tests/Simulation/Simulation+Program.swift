@@ -197,7 +197,7 @@ extension Simulation {
     case .send(let outcome): send(outcome, in: service, &tasks)
     case .show(let box, let toShow):
       guard let outcome = box.hasLeft ? .outdated : box.show(toShow) else {
-        return note("service \(service.index) leaves \(box.name) \(SimulatedTrace.text(toShow))")
+        return note("service \(service.index) defers \(box.name) \(SimulatedTrace.text(toShow))")
       }
       note(
         "service \(service.index) shows \(box.name) \(SimulatedTrace.text(toShow)): \(outcome), has \(box.value) \(box.stamp)"

@@ -41,7 +41,7 @@ package class Box: Observable, @unchecked Sendable {
   package final let persistence: (any BoxPersistence)?
 
   /// Guards the value. User closures run under it, however long they take, so a thread that others depend on never
-  /// waits for it: see ``leave(_:in:)``. What such threads need besides is guarded by its `side`.
+  /// waits for it: see ``deferWork(_:as:)``. What such threads need besides is guarded by its `side`.
   @usableFromInline
   final let lock = BoxLock()
 
@@ -56,7 +56,7 @@ package class Box: Observable, @unchecked Sendable {
   final let remoteCount = Atomic<UInt64>(0)
 
   /// Counts the notifications that were requested since the notifying thread last looked; 0 when no thread is notifying
-  /// the observers. Its highest bit is ``leftMark``.
+  /// the observers. Its highest bit is ``deferredMark``.
   @usableFromInline
   final let notifications = Atomic<UInt64>(0)
 
@@ -133,9 +133,9 @@ package class Box: Observable, @unchecked Sendable {
   @usableFromInline
   @inline(never)
   final func notifyObservers(behind before: UInt64) {
-    if before & Box.leftMark != 0 { performLeft() }
+    if before & Box.deferredMark != 0 { performDeferred() }
     // Otherwise another thread is notifying the observers, and sees this notification.
-    if before & ~Box.leftMark == 0 { notifyInRounds() }
+    if before & ~Box.deferredMark == 0 { notifyInRounds() }
   }
 
   /// Continues to notify when other threads have changed the value meanwhile.
@@ -162,11 +162,11 @@ package class Box: Observable, @unchecked Sendable {
     while true {
       let (isDone, present) = notifications.compareExchange(
         expected: expected,
-        desired: expected & Box.leftMark,
+        desired: expected & Box.deferredMark,
         ordering: .acquiringAndReleasing
       )
       if isDone { return true }
-      guard present & ~Box.leftMark == seen & ~Box.leftMark else { return false }
+      guard present & ~Box.deferredMark == seen & ~Box.deferredMark else { return false }
       expected = present
     }
   }
@@ -201,16 +201,16 @@ package class Box: Observable, @unchecked Sendable {
   @usableFromInline
   final func abandonMutation() {
     unlockAfterClosure()
-    // Changes `notifications`, as notifying does, for the reason given at `leave`.
+    // Changes `notifications`, as notifying does, for the reason given at `deferWork`.
     let before = notifications.wrappingAdd(0, ordering: .acquiringAndReleasing).oldValue
-    if before & Box.leftMark != 0 { performLeft() }
+    if before & Box.deferredMark != 0 { performDeferred() }
   }
 
   @inlinable
   final func unlockAfterClosure() {
-    // Checked before the lock is released, too: a thread that waits for the lock acquires it immediately, so that a
-    // visit would never find it free.
-    if notifications.load(ordering: .relaxed) & Box.leftMark != 0 { return performLeftAndUnlock() }
+    // Checked before the lock is released, too: a thread that waits for the lock acquires it immediately, so that
+    // deferred work would never find it free.
+    if notifications.load(ordering: .relaxed) & Box.deferredMark != 0 { return performDeferredAndUnlock() }
     lock.endClosure()
     lock.unlock()
   }
@@ -334,81 +334,80 @@ package class Box: Observable, @unchecked Sendable {
     }
   }
 
-  // MARK: Visits
+  // MARK: Deferred work
 
-  /// Work that needs `lock`, to be done by any thread that holds it.
-  struct Visit {
-    /// Of two visits in one slot, the one with the higher number is kept.
-    let number: UInt64
-    /// Called with the lock held, so it takes no lock but `lock.side` and runs no user code. The closure that it
-    /// returns is called without the lock.
-    let perform: () -> () -> Void
-    /// Called without a lock, when another visit has replaced this one.
-    var isReplaced: () -> Void = {}
+  /// Work that needs `lock`, and that came while a user closure held it: one item of each kind, so that it is bounded.
+  /// The thread that ends the closure does it.
+  struct DeferredWork {
+    struct Item {
+      /// Of two items of one kind, the one with the higher number is kept.
+      let number: UInt64
+      /// Called with the lock held, so it takes no lock but `lock.side` and runs no user code. The closure that it
+      /// returns is called without the lock.
+      let perform: () -> () -> Void
+      /// Called without a lock, when another item has replaced this one.
+      var isReplaced: () -> Void = {}
+    }
+
+    var change: Item?
+    var snapshot: Item?
   }
 
-  /// The visits that arrived while a user closure held the lock. One of each kind, so that it is bounded.
-  struct LeftVisits {
-    var change: Visit?
-    var snapshot: Visit?
-  }
-
-  /// The bit of `notifications` that marks that a visit was left.
+  /// The bit of `notifications` that marks that work was deferred.
   @inlinable
-  static var leftMark: UInt64 { 1 << 63 }
+  static var deferredMark: UInt64 { 1 << 63 }
 
-  /// Leaves a visit to the thread that ends the running closure. If the closure has ended meanwhile, the visit is made
-  /// now.
+  /// Defers work to the thread that ends the running closure. If the closure has ended meanwhile, the work is done now.
   ///
   /// Either this thread or the one that ends the closure sees the other. Both change `notifications`: this thread
   /// before it looks for a closure, the other one after it has ended its own. The later of the two knows what the other
-  /// has done before: this thread, that the closure has ended; the other one, that a visit was left.
-  final func leave(_ visit: Visit, in slot: WritableKeyPath<LeftVisits, Visit?>) {
+  /// has done before: this thread, that the closure has ended; the other one, that work was deferred.
+  final func deferWork(_ item: DeferredWork.Item, as kind: WritableKeyPath<DeferredWork, DeferredWork.Item?>) {
     lock.side.lock()
     let sideTable = madeSideTable
-    var replaced: Visit? = visit
-    if sideTable.left[keyPath: slot].map({ $0.number <= visit.number }) ?? true {
-      replaced = sideTable.left[keyPath: slot]
-      sideTable.left[keyPath: slot] = visit
+    var replaced: DeferredWork.Item? = item
+    if sideTable.deferred[keyPath: kind].map({ $0.number <= item.number }) ?? true {
+      replaced = sideTable.deferred[keyPath: kind]
+      sideTable.deferred[keyPath: kind] = item
     }
     if sideTable.waitsSince == nil { sideTable.waitsSince = .now }
     let isWatched = sideTable.isClosureWatched
     sideTable.isClosureWatched = true
     lock.side.unlock()
     replaced?.isReplaced()
-    notifications.bitwiseOr(Box.leftMark, ordering: .acquiringAndReleasing)
-    performLeft()
+    notifications.bitwiseOr(Box.deferredMark, ordering: .acquiringAndReleasing)
+    performDeferred()
     if !isWatched { watchClosure(after: Self.patienceWithClosures) }
   }
 
-  /// Makes the visits that were left, unless a closure is running: then the thread that ends it makes them.
-  private final func performLeft() {
-    while notifications.load(ordering: .relaxed) & Box.leftMark != 0, !lock.hasClosure {
-      if lock.tryLock() { return performLeftAndUnlock() }
+  /// Does the deferred work, unless a closure is running: then the thread that ends it does the work.
+  private final func performDeferred() {
+    while notifications.load(ordering: .relaxed) & Box.deferredMark != 0, !lock.hasClosure {
+      if lock.tryLock() { return performDeferredAndUnlock() }
       yieldProcessor()
     }
   }
 
-  /// Makes the visits that were left, and releases the lock. Called with `lock` held, maybe at the end of a closure.
+  /// Does the deferred work, and releases the lock. Called with `lock` held, maybe at the end of a closure.
   @usableFromInline
   @inline(never)
-  final func performLeftAndUnlock() {
-    notifications.bitwiseAnd(~Box.leftMark, ordering: .acquiringAndReleasing)
+  final func performDeferredAndUnlock() {
+    notifications.bitwiseAnd(~Box.deferredMark, ordering: .acquiringAndReleasing)
     lock.side.lock()
-    let left = sideTable?.left ?? LeftVisits()
-    sideTable?.left = LeftVisits()
+    let deferred = sideTable?.deferred ?? DeferredWork()
+    sideTable?.deferred = DeferredWork()
     sideTable?.waitsSince = nil
     lock.side.unlock()
-    let afterwards = [left.change, left.snapshot].map { $0?.perform() }
+    let afterwards = [deferred.change, deferred.snapshot].map { $0?.perform() }
     lock.endClosure()
     lock.unlock()
     for body in afterwards { body?() }
   }
 
-  /// Releases `lock`, which was held for a moment, and makes the visits that were left.
+  /// Releases `lock`, which was held for a moment, and does the deferred work.
   @inlinable
   final func unlock() {
-    if notifications.load(ordering: .relaxed) & Box.leftMark != 0 { return performLeftAndUnlock() }
+    if notifications.load(ordering: .relaxed) & Box.deferredMark != 0 { return performDeferredAndUnlock() }
     lock.unlock()
   }
 

@@ -43,8 +43,8 @@ package struct BoxLock: ~Copyable, Sendable {
   ///
   /// - Returns: Whether it was taken.
   func lockUnlessClosure() -> Bool {
-    // The attempts are limited, because successive readers may keep the lock busy for longer. Then this thread leaves
-    // its work to the thread that holds the lock.
+    // The attempts are limited, because successive readers may keep the lock busy for longer. Then this thread
+    // defers its work to the thread that holds the lock.
     for _ in 0..<64 {
       if hasClosure { return false }
       if handLock.tryLock() { return true }

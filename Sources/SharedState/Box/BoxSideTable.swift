@@ -10,8 +10,8 @@ final class BoxSideTable {
   /// Counts how often the persistence has asked to be notified of the next mutation.
   var mutationWatches: UInt64 = 0
 
-  /// The visits to be made by the thread that ends the running closure.
-  var left = Box.LeftVisits()
+  /// The work for the thread that ends the running closure.
+  var deferred = Box.DeferredWork()
 
   /// The values of `isLoading`, `loadError` and `saveError`.
   var status = BoxStatus()
@@ -19,7 +19,7 @@ final class BoxSideTable {
   /// The kinds of user code of which a warning was written that they block others.
   var reportedBlocks: Set<BlockedCode> = []
 
-  /// Since when a visit waits for the end of the running closure.
+  /// Since when deferred work waits for the end of the running closure.
   var waitsSince: ContinuousClock.Instant?
   /// Whether a check of this is scheduled.
   var isClosureWatched = false

@@ -64,11 +64,11 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
       defer { unlock() }
       return lockedSnapshot(isWatching)
     }
-    let visit = Visit(number: 0) { [self] in
+    let item = DeferredWork.Item(number: 0) { [self] in
       let snapshot = lockedSnapshot(isWatching)
       return { whenUnlocked(snapshot) }
     }
-    leave(visit, in: \.snapshot)
+    deferWork(item, as: \.snapshot)
     return nil
   }
 
@@ -140,7 +140,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
       announce(change, outcome)
       return outcome
     }
-    let visit = Visit(number: number) { [self] in
+    let item = DeferredWork.Item(number: number) { [self] in
       let outcome = make(change)
       return { [self] in
         announce(change, outcome)
@@ -149,7 +149,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     } isReplaced: {
       whenUnlocked(.outdated)
     }
-    leave(visit, in: \.change)
+    deferWork(item, as: \.change)
     return nil
   }
 
