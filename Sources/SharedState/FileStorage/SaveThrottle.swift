@@ -38,7 +38,7 @@ struct SaveThrottle {
   }
 
   /// Asks for the pending write immediately, if there is one.
-  mutating func hurry(at now: ContinuousClock.Instant) -> Action {
+  mutating func writeNow(at now: ContinuousClock.Instant) -> Action {
     guard isPending else { return .nothing }
     return request(at: now, isUrgent: true)
   }

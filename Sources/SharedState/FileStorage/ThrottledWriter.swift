@@ -66,14 +66,14 @@ final class ThrottledWriter: Sendable {
     let action = state.withLock { state -> SaveThrottle.Action? in
       guard !state.throttle.isIdle else { return nil }
       state.whenIdle.append(body)
-      return state.throttle.hurry(at: .now)
+      return state.throttle.writeNow(at: .now)
     }
     if let action { perform(action) } else { body() }
   }
 
   /// Writes the pending change now, on this thread unless another one is writing.
-  func hurry() {
-    perform(state.withLock { $0.throttle.hurry(at: .now) })
+  func writeNow() {
+    perform(state.withLock { $0.throttle.writeNow(at: .now) })
   }
 
   private func perform(_ action: SaveThrottle.Action) {
@@ -152,7 +152,7 @@ final class PendingWrites: @unchecked Sendable {
     while !writers.isEmpty {
       let present = Array(writers.values)
       condition.unlock()
-      for writer in present { writer.hurry() }
+      for writer in present { writer.writeNow() }
       condition.lock()
       writers = writers.filter { !$0.value.isIdle }
       if !writers.isEmpty, !condition.wait(until: deadline) { break }

@@ -21,7 +21,7 @@ extension LinkState {
     static let longestPauseAfterRefusal = Duration.seconds(60)
     /// After how many refusals a request of the program no longer leads to an immediate retry, but to one
     /// `longestPause` after the waiters were informed.
-    static let hurries = 8
+    static let soonerRetries = 8
     static let pauseForEachValue = Duration.milliseconds(10)
     /// After how long without a failed attempt the next one counts as the first.
     static let memory = Duration.seconds(1)
@@ -184,7 +184,7 @@ extension LinkState {
 
   /// The program asks for a value that is retried rarely: retries it sooner, but with a limit in case the program asks
   /// in a loop.
-  mutating func hurry(_ id: ReplicaID) {
+  mutating func retrySooner(_ id: ReplicaID) {
     for concern in Retry.Concern.allCases {
       let key = Retry.Key(id, concern: concern)
       guard let retryAt = online?.agenda.moment(of: key.item) ?? retries[key]?.brokenUntil else { continue }
@@ -194,7 +194,7 @@ extension LinkState {
         continue
       }
       guard let reportedAt = retry.reportedAt else { continue }
-      guard retry.refusals > Patience.hurries || retry.breaksConnection else {
+      guard retry.refusals > Patience.soonerRetries || retry.breaksConnection else {
         tryAgain(key)
         continue
       }

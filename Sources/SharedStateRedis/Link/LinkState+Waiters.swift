@@ -105,7 +105,7 @@ extension LinkState {
       guard let actions = members[id]?.replica.flush(waiter: waiters.next) else { continue }
       flushed.append(waiters.add(Waiter(replica: id, operation: "flush()", callback: callback)))
       apply(actions, to: id)
-      hurry(id)
+      retrySooner(id)
     }
     if session.phase == .stopped {
       for waiter in flushed { end(waiter, .stopped) }
@@ -159,7 +159,7 @@ extension LinkState {
   /// Performs a replica's actions for a new waiter.
   private mutating func begin(_ waiter: WaiterID, of id: ReplicaID, _ actions: [Replica.Action]?) {
     apply(actions, to: id)
-    hurry(id)
+    retrySooner(id)
     refuse(waiter)
   }
 

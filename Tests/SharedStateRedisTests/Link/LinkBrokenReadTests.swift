@@ -65,7 +65,7 @@ struct LinkBrokenReadTests {
     #expect((10...60).contains(server.breaks))
     #expect(live(service) == others)
     #expect(service.link.session.phase == .connected)
-    // A caller hears why, and cannot hurry without end.
+    // A caller hears why, and cannot make the link retry sooner without end.
     let id = try #require(service.link.members.ids.first { service.link.members[$0]?.replica.name == "value20" })
     let before = server.breaks
     for _ in 0..<20 {

@@ -55,13 +55,13 @@ struct SaveThrottleTests {
     #expect(throttle.finish(at: start) == .nothing)
   }
 
-  @Test("Hurrying writes exactly the pending changes")
-  func hurry() {
+  @Test("Writing now writes exactly the pending changes")
+  func writeNow() {
     var throttle = SaveThrottle(interval: .seconds(1))
-    #expect(throttle.hurry(at: start) == .nothing)
+    #expect(throttle.writeNow(at: start) == .nothing)
     _ = throttle.request(at: start, isUrgent: false)
     _ = throttle.finish(at: start)
     _ = throttle.request(at: start, isUrgent: false)
-    #expect(throttle.hurry(at: start) == .write)
+    #expect(throttle.writeNow(at: start) == .write)
   }
 }
