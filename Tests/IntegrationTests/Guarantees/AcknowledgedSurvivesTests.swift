@@ -264,11 +264,21 @@ struct AcknowledgedSurvivesTests {
   @Test("on a server that evicts only expiring values, a missing value counts as deleted")
   func volatileEviction() async throws {
     let backend = try ServerBackend(configuration: ["maxmemory-policy volatile-lru"])
+    // It does evict: the only key that expires.
+    try backend.server.command("SET", "expiring", "1", "EX", "3600")
+    try backend.server.command("CONFIG", "SET", "maxmemory", "1")
+    try await eventually("a key is evicted") { try backend.evictions > 0 }
+    try backend.server.command("CONFIG", "SET", "maxmemory", "0")
     let store = try backend.store()
     @Shared(.redis("count", store: store)) var count = 0
     $count.withLock { $0 = 1 }
     try await $count.save()
     try backend.delete("count")
     try await $count.becomes(0)
+    try await eventually("the deletion is adopted") {
+      try backend.get("meta:{count}").flatMap { Meta($0) }?.kind == .deleted
+    }
+    #expect(try backend.get("count") == nil)
+    #expect(count == 0)
   }
 }

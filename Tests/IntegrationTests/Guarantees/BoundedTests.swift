@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import MetricsTestKit
 import Observation
 import SharedState
 import SharedStateRedis
@@ -26,22 +27,34 @@ struct BoundedTests {
     let release = DispatchSemaphore(value: 0)
     // If the test fails, no thread stays blocked.
     defer { release.signal() }
-    withObservationTracking {
-      _ = read
-    } onChange: {
-      calls.add(1, ordering: .relaxed)
-      isBlocked.continuation.yield()
-      #expect(release.waitInTime())
+    let observed = $read
+    @Sendable func observe() {
+      withObservationTracking {
+        _ = observed.wrappedValue
+      } onChange: {
+        let isFirst = calls.add(1, ordering: .relaxed).newValue == 1
+        // Before it blocks, so that every further delivery is counted.
+        observe()
+        guard isFirst else { return }
+        isBlocked.continuation.yield()
+        #expect(release.waitInTime())
+      }
     }
+    observe()
     $written.withLock { $0 = 1 }
     try await inTime("the observer to block") { for await _ in isBlocked.stream { break } }
     // The observer's handler is blocked. Everything else goes on.
     for round in 2...50 {
       $written.withLock { $0 = round }
-      try await $written.save()
+      try await $read.becomes(round)
     }
-    try await $read.becomes(50)
     #expect(calls.load(ordering: .relaxed) == 1)
+    release.signal()
+    try await eventually("the observer is notified of the changes meanwhile") { calls.load(ordering: .relaxed) > 1 }
+    $written.withLock { $0 = 51 }
+    try await eventually("the observer is notified of the next change") { calls.load(ordering: .relaxed) > 2 }
+    // All changes meanwhile were one delivery.
+    #expect(calls.load(ordering: .relaxed) == 3)
   }
 
   @Test(
@@ -137,22 +150,28 @@ struct BoundedTests {
   @Test("a storm of meaningless messages is ignored", arguments: BackendKind.allCases)
   func stormOfMessages(kind: BackendKind) async throws {
     let backend = try kind.make()
-    let store = try backend.store()
+    let metrics = TestMetrics()
+    let store = try backend.store(metrics: metrics)
     @Shared(.redis("count", store: store)) var count = 0
     try await $count.load()
     $count.withLock { $0 = 1 }
     try await $count.save()
     let code = String(repeating: "0", count: 40)
-    for payload in [
+    let payloads = [
       "", "\n", "hello", "2 1 0 s w\n5", "1 \(code) s x 0 s 0 w\n5", "1 \(code) s 9 9 s 0 w\n5",
       "1 \(code) z 9 0 s 0 w\n5",
-    ] {
+    ]
+    for payload in payloads {
       for _ in 1...50 { try backend.publish(payload, on: "changes:{count}") }
+    }
+    try await eventually("all messages are received") {
+      metrics.counterTotal(label: "shared_state_malformed_messages") == Int64(50 * payloads.count)
     }
     try await $count.load()
     #expect(count == 1)
     #expect($count.loadError == nil)
     #expect(store.status == .connected || store.status == .inProcess)
+    #expect(metrics.counterTotal(label: "shared_state_disconnections") == 0)
   }
 
   @Test(
@@ -164,7 +183,8 @@ struct BoundedTests {
     let backend: any Backend = kind == .fake ? FakeBackend() : try ServerBackend(configuration: [limit])
     let (gate, way) = (Gate(), Way())
     defer { gate.open() }
-    let (writer, reader) = (try backend.store("writer"), try backend.store("reader", way: way))
+    let writer = try backend.store("writer")
+    let reader = try backend.store("reader", way: way) { $0.antiEntropyInterval = .seconds(3_600) }
     @Shared(.redis("number", store: writer)) var written = 0
     @Shared(.redis("number", store: reader)) var read = 0
     try await $written.save()
@@ -182,10 +202,13 @@ struct BoundedTests {
       try backend.publish(junk, on: "changes:{number}")
       return try !backend.isConnected(.subscriber, of: "reader")
     }
-    gate.open()
-    try await $read.becomes(2)
+    // The message about this change reaches no connection of the reader.
     $written.withLock { $0 = 3 }
+    try await $written.save()
+    gate.open()
     try await $read.becomes(3)
+    $written.withLock { $0 = 4 }
+    try await $read.becomes(4)
     try await $read.status { $0.loadError == nil }
   }
 }

@@ -153,6 +153,8 @@ struct CallerSendsTests {
     try await changeUntilSent(count, of: store, senders)
     for _ in 0..<20 {
       try await count.save()
+      // Any other thread could send the change now.
+      try await eventually("the thread sleeps") { store.lendsConnection }
       let hasSent = try await onThread(stackSize: 512 << 10) { [self] in change(count, senders) }
       #expect(!hasSent)
     }

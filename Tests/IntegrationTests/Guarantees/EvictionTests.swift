@@ -58,7 +58,8 @@ struct EvictionTests {
   @Test("Bounded: services that reconnect together do not each cost the server a copy of their values")
   func comingBackTogether() async throws {
     let backend = try ServerBackend(configuration: ["maxmemory-policy allkeys-lru"])
-    let stores = try (0..<20).map { try backend.store("service\($0)") }
+    let ways = (0..<20).map { _ in Way() }
+    let stores = try ways.enumerated().map { number, way in try backend.store("service\(number)", way: way) }
     let names = names(50)
     let text = String(repeating: "x", count: 100_000)
     let shares = stores.map { store in names.map { Shared(wrappedValue: "", .redis($0, store: store)) } }
@@ -70,8 +71,12 @@ struct EvictionTests {
     let used = try backend.used
     _ = try backend.server.command("CONFIG", "SET", "maxmemory", String(used * 3 / 2))
     _ = try backend.server.command("CONFIG", "RESETSTAT")
+    let before = ways.map(\.connectionsOpened)
     _ = try backend.server.command("CLIENT", "KILL", "TYPE", "normal")
-    try await eventually("all stores are connected again") { try backend.connections >= 2 * stores.count }
+    try await eventually("all stores are connected again") {
+      zip(ways, before).allSatisfy { way, before in way.connectionsOpened >= before + 2 }
+    }
+    for store in stores { try await store.isUp() }
     for share in shares.joined() { try await share.status { $0.loadError == nil } }
     #expect(try backend.evictions == 0)
     for name in names { #expect(try backend.get(name) == "\"\(name)\(text)\"") }

@@ -212,10 +212,13 @@ struct ExactlyOnceUpdatesTests {
     let shares = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
     for share in shares { try await share.load() }
     let workers = 100
+    let kills = Atomic(0)
     let killing = Task {
       var round = 0
       while !Task.isCancelled {
-        try backend.cut(round.isMultiple(of: 2) ? .writer : .subscriber, of: labels[round % labels.count])
+        let purpose: ConnectionPurpose = round.isMultiple(of: 2) ? .writer : .subscriber
+        try await breakConnection(purpose, of: labels[round % labels.count], on: backend)
+        kills.add(1, ordering: .relaxed)
         round += 1
         let reached = shares[0].wrappedValue
         try await shares[0].value { $0 > min(reached + 500, total - 1) }
@@ -232,6 +235,13 @@ struct ExactlyOnceUpdatesTests {
     _ = await killing.result
     for share in shares { try await share.becomes(total) }
     #expect(try backend.get("count") == String(total))
+    #expect(kills.load(ordering: .relaxed) >= labels.count)
+  }
+
+  /// Breaks an open connection.
+  private func breakConnection(_ purpose: ConnectionPurpose, of label: String, on backend: any Backend) async throws {
+    try await eventually("\(label) is connected") { try backend.isConnected(purpose, of: label) }
+    try backend.cut(purpose, of: label)
   }
 
   @Test("two processes count together, while their connections are killed")
@@ -241,13 +251,15 @@ struct ExactlyOnceUpdatesTests {
     @Shared(.redis("count", store: store)) var count = 0
     try await $count.load()
     let url = backend.server.url
+    let kills = Atomic(0)
     let killing = Task { [$count] in
       var round = 0
       while !Task.isCancelled {
-        try backend.cut(round.isMultiple(of: 3) ? .subscriber : .writer, of: "process")
+        try await breakConnection(round.isMultiple(of: 3) ? .subscriber : .writer, of: "process", on: backend)
+        kills.add(1, ordering: .relaxed)
         round += 1
         let reached = $count.wrappedValue
-        try await $count.value { $0 > min(reached + 100, 3_999) }
+        try await $count.value { $0 > min(reached + 100, 11_999) }
       }
     }
     async let first: Void = Self.countInAProcess(url)
@@ -255,8 +267,9 @@ struct ExactlyOnceUpdatesTests {
     _ = await (first, second)
     killing.cancel()
     _ = await killing.result
-    try await $count.becomes(4_000)
-    #expect(try backend.get("count") == "4000")
+    try await $count.becomes(12_000)
+    #expect(try backend.get("count") == "12000")
+    #expect(kills.load(ordering: .relaxed) > 0)
   }
 
   /// A flag that is set once and visible to all threads.
@@ -275,7 +288,7 @@ struct ExactlyOnceUpdatesTests {
       @Shared(.redis("count", store: store)) var count = 0
       try await withThrowingTaskGroup(of: Void.self) { [$count] group in
         for _ in 0..<20 {
-          group.addTask { for _ in 0..<100 { try await $count.updateAtomically { $0 += 1 } } }
+          group.addTask { for _ in 0..<300 { try await $count.updateAtomically { $0 += 1 } } }
         }
         try await group.waitForAll()
       }

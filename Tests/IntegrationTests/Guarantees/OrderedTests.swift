@@ -1,4 +1,5 @@
 import Foundation
+import MetricsTestKit
 import RedisConnectionContract
 import SharedState
 import SharedStateRedis
@@ -104,8 +105,12 @@ struct OrderedTests {
 
   @Test("a message is shown although the secret was lost, or replaced", arguments: BackendKind.allCases)
   func lostSecret(kind: BackendKind) async throws {
-    let backend = try kind.make()
-    let (store, other) = (try backend.store(), try backend.store("other"))
+    // Without tracking, a service learns of a change from its message, or from a read that the message causes.
+    let backend = try kind.makeWithoutTracking(right: "client|tracking")
+    let (way, othersWay) = (Way(), Way())
+    let configure: (inout RedisConfiguration) -> Void = { $0.antiEntropyInterval = .seconds(3_600) }
+    let store = try backend.store(way: way, configure: configure)
+    let other = try backend.store("other", way: othersWay, configure: configure)
     @Shared(.redis("count", store: store)) var count = 0
     @Shared(.redis("count", store: other)) var others = 0
     $count.withLock { $0 = 1 }
@@ -113,22 +118,24 @@ struct OrderedTests {
     try await $others.becomes(1)
     let first = try backend.secret()
     try backend.delete("secret:{}")
-    $count.withLock { $0 = 2 }
-    try await $count.save()
-    try await $others.becomes(2)
+    try await announce($count, to: $others, othersWay)
     #expect(try backend.secret() == first)
-    // Neither service knows this one.
+    // Neither service knows this one. Until they read it, messages prove nothing to them, and they read the value.
     try backend.set("secret:{}", String(repeating: "7", count: Secret.length))
-    $others.withLock { $0 = 3 }
-    try await $others.save()
-    try await $count.becomes(3)
-    // It was read meanwhile, or the value was.
-    for value in 4...6 {
-      $others.withLock { $0 = value }
-      try await $others.save()
-      try await $count.becomes(value)
-    }
+    try await announce($others, to: $count, way)
     #expect(try backend.secret() == .other)
+  }
+
+  /// Changes a value until another service, which has this way to the server, shows a change without reading it.
+  private func announce(_ written: Shared<Int>, to read: Shared<Int>, _ way: Way) async throws {
+    try await eventually("a message is shown") {
+      let before = way.bytesRead
+      let value = read.wrappedValue + 1
+      written.withLock { $0 = value }
+      try await written.save()
+      try await read.becomes(value)
+      return way.bytesRead == before
+    }
   }
 
   @Test(
@@ -141,7 +148,8 @@ struct OrderedTests {
   )
   func beyondBelief(kind: BackendKind, revision: String) async throws {
     let backend = try kind.make()
-    let (store, other) = (try backend.store(), try backend.store("other"))
+    let metrics = TestMetrics()
+    let (store, other) = (try backend.store(metrics: metrics), try backend.store("other"))
     @Shared(.redis("count", store: store)) var count = 0
     @Shared(.redis("count", store: other)) var others = 0
     try await $count.load()
@@ -154,13 +162,26 @@ struct OrderedTests {
       kind: .set,
       writer: "other@host/1/n"
     )
+    let isValid = meta.revision <= .largest
+    if isValid {
+      try backend.set("meta:{count}", meta.string)
+      try backend.set("count", "9")
+    }
+    // The client knows the secret.
     for content in [ChangeMessage.Content.document(Data("9".utf8)), .reference] {
       let message = ChangeMessage(meta: meta, content: content)
-      try backend.publish(message, on: "changes:{count}", provenBy: nil)
+      try backend.publish(message, on: "changes:{count}", provenBy: backend.secret())
     }
-    try await $count.load()
-    #expect(count == 1)
-    try backend.set("meta:{count}", "\(revision) 0 s 0 x")
+    if isValid {
+      for share in [$count, $others] { try await share.becomes(9) }
+    } else {
+      try await eventually("both messages are malformed") {
+        metrics.counterTotal(label: "shared_state_malformed_messages") == 2
+      }
+      try await $count.load()
+      #expect(count == 1)
+      try backend.set("meta:{count}", "\(revision) 0 s 0 x")
+    }
     try await $count.load()
     $count.withLock { $0 = 2 }
     try await $count.save()
@@ -222,23 +243,34 @@ struct OrderedTests {
   @Test("messages that arrive in reverse order leave the newest value")
   func reversedMessages() async throws {
     let backend = FakeBackend()
-    let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
+    // Without tracking, the reader learns of changes from messages. It reads once, as the first one shows a gap.
+    backend.redis.refuseTracking()
+    let way = Way()
+    let writer = try backend.store("writer")
+    let reader = try backend.store("reader", way: way) { $0.antiEntropyInterval = .seconds(3_600) }
     @Shared(.redis("count", store: writer)) var written = 0
     @Shared(.redis("count", store: reader)) var read = 0
-    try await $written.load()
-    try await $read.load()
+    let ends = [writer, reader].map { Shared(wrappedValue: 0, .redis("end", store: $0)) }
+    for share in [$written, $read] + ends { try await share.load() }
+    let before = way.bytesRead
     backend.redis.holdMessages()
+    backend.redis.duplicateMessages(next: 5)
     for value in 1...5 {
       $written.withLock { $0 = value }
-      try await $written.save()
+      // A save may commit the same value once more.
+      try await writer.flush(within: patience)
     }
-    while !backend.redis.heldMessages.isEmpty {
-      backend.redis.duplicateMessages()
-      backend.redis.releaseMessage(at: backend.redis.heldMessages.count - 1)
-    }
+    #expect(backend.redis.heldMessages.count == 10)
+    backend.redis.releaseMessage(at: 9)
     try await $read.becomes(5)
-    #expect(written == 5)
+    try await eventually("the value is read") { way.bytesRead > before }
+    for index in (0..<9).reversed() { backend.redis.releaseMessage(at: index) }
     backend.redis.releaseMessages()
+    // The message about this change is received after all others.
+    ends[0].withLock { $0 = 1 }
+    try await ends[1].becomes(1)
+    #expect(read == 5)
+    #expect(written == 5)
     $written.withLock { $0 = 6 }
     try await $read.becomes(6)
   }

@@ -4,14 +4,26 @@ import Synchronization
 /// The way of one service to its server. A test can close or block it, and it counts requests.
 final class Way: Sendable {
   private let isClosed = Atomic(false)
+  private let connections = Atomic(0)
   private let keys = Atomic(0)
+  private let documents = Atomic(0)
   private let bytes = Atomic(0)
   private let commits = Atomic(0)
   private let sent = Atomic(0)
   private let gate = Mutex<Gate?>(nil)
+  private let looksByKey = Mutex<[String: Int]>([:])
+
+  /// The number of connections that were opened.
+  var connectionsOpened: Int { connections.load(ordering: .relaxed) }
 
   /// The number of values that were read or compared.
   var keysRead: Int { keys.load(ordering: .relaxed) }
+
+  /// The number of values whose documents were read.
+  var documentsRead: Int { documents.load(ordering: .relaxed) }
+
+  /// How often the service has requested to read or compare the value with this key.
+  func looks(at key: String) -> Int { looksByKey.withLock { $0[key] ?? 0 } }
 
   /// The number of document bytes that were read.
   var bytesRead: Int { bytes.load(ordering: .relaxed) }
@@ -38,10 +50,14 @@ final class Way: Sendable {
     if isClosed.load(ordering: .sequentiallyConsistent) { throw .unreachable(reason: "the way is closed") }
   }
 
+  fileprivate func countConnection() { connections.add(1, ordering: .relaxed) }
+
   fileprivate func count(_ events: [RedisEvent]) {
     for case .reply(_, let reply) in events {
       switch reply {
-      case .values(let values): bytes.add(values.reduce(0) { $0 + $1.content.size }, ordering: .relaxed)
+      case .values(let values):
+        documents.add(values.count, ordering: .relaxed)
+        bytes.add(values.reduce(0) { $0 + $1.content.size }, ordering: .relaxed)
       // A server that is still loading its data refuses a comparison, and is asked again.
       case .summaries(let summaries): keys.add(summaries.count, ordering: .relaxed)
       default: break
@@ -52,6 +68,9 @@ final class Way: Sendable {
   fileprivate func count(_ requests: [RedisRequest]) {
     for request in requests {
       if case .commit = request.command { commits.add(1, ordering: .relaxed) }
+      if case .summarize(let names, _) = request.command {
+        looksByKey.withLock { looks in for name in names { looks[name.value, default: 0] += 1 } }
+      }
       if case .ping = request.command { continue }
       sent.add(1, ordering: .relaxed)
     }
@@ -70,11 +89,9 @@ struct WatchedConnector: RedisConnector {
     deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {
     try way.begin()
-    return WatchedConnection(
-      try base.connect(purpose: purpose, pass: pass, waker: waker, deadline: deadline),
-      purpose,
-      way
-    )
+    let connection = try base.connect(purpose: purpose, pass: pass, waker: waker, deadline: deadline)
+    way.countConnection()
+    return WatchedConnection(connection, purpose, way)
   }
 }
 
