@@ -343,6 +343,16 @@ let package = Package(
         .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
+    // Its folder Targets is a link to the fuzzer's.
+    .testTarget(
+      name: "FuzzTests",
+      dependencies: [
+        "SharedState",
+        "SharedStateRedis",
+        "SharedStateStoreMacroExpansion",
+      ],
+      exclude: ["Targets/main.swift"]
+    ),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
@@ -388,14 +398,12 @@ package.targets +=
   ]
   : [.testTarget(name: "Simulation", dependencies: simulationDependencies, path: "Tests/Simulation")]
 
-// `make check-plain` sets this: it runs no other tests.
-if Context.environment["REDIS_TESTS_ONLY"] != nil {
-  let kept: Set = ["IntegrationTests", "SharedStateRedisTests", "Simulation"]
-  package.targets.removeAll { $0.type == .test && !kept.contains($0.name) }
-}
-
 // `make check` sets this for the run under the thread sanitizer: see ThreadSanitizerMutex.swift.
 let isForThreadSanitizer = Context.environment["THREAD_SANITIZER"] != nil
+if isForThreadSanitizer {
+  let withoutThreads: Set = ["DocumentTests", "FuzzTests", "SampleTests", "StoreMacrosTests"]
+  package.targets.removeAll { withoutThreads.contains($0.name) }
+}
 
 for target in package.targets where target.type != .system {
   target.swiftSettings =
