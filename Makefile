@@ -1,12 +1,16 @@
 # Each target installs the system packages that it needs when they are missing; see scripts/require.
 
-.PHONY: demo demo-workflow test test-servers check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs release clean
+.PHONY: demo demo-workflow test test-simulation test-servers check fuzz soak soak-simulation soak-orders soak-chaos mutations
+.PHONY: bench docs release clean
 .PHONY: check-library check-packages check-format check-samples check-links check-language check-time-limits check-macros check-compose check-build
-.PHONY: check-features check-docs check-core check-plain check-tracing check-threads check-commits check-mutations check-api
+.PHONY: check-features check-docs check-core check-traits check-threads check-commits check-mutations check-api
 .PHONY: check-consumers check-server check-examples
 
 # On a terminal, SwiftPM shows its progress on one line; elsewhere it prints a line for each file.
 QUIET = $$([ -t 2 ] || echo --quiet)
+
+# Further flags of `swift build`, such as '-Xswiftc -warnings-as-errors', which `.ci/run` sets.
+BUILD_FLAGS ?=
 
 # Three services share one config. Without redis-server the demo runs on the fake, so a failed installation does not
 # matter.
@@ -14,7 +18,7 @@ demo:
 	@scripts/require hiredis openssl
 	@[ -n "$$REDIS_URL" ] || scripts/require redis-server || echo "Going on without a server."
 	@echo "Building, which takes some minutes the first time …"
-	@swift build $(QUIET) --product config-demo
+	@swift build $(QUIET) $(BUILD_FLAGS) --product config-demo
 	@"$$(swift build --show-bin-path)/config-demo"
 
 # Tests that keep all processors busy for long. They run separately, so that they do not make other tests time out.
@@ -35,15 +39,22 @@ RUN_TESTS = scripts/run-tests $(TEST_MINUTES)
 # The tests start servers of their own.
 test:
 	@scripts/require hiredis openssl openssl-tool redis-server
-	swift build --build-tests
+	swift build --build-tests $(BUILD_FLAGS)
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --skip $(BUSY_TESTS) --skip $(PURE_TESTS)
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --filter $(PURE_TESTS)
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --filter $(BUSY_TESTS)
 
+# The simulation of 'make test', for ten times as many schedules, and with larger small worlds. It is optimised, and so ten
+# times faster.
+test-simulation:
+	@scripts/require hiredis openssl
+	$(RUN_SOAK) --schedules 20000
+	$(RUN_SOAK) --more-orders
+
 # The tests that start servers, with other servers than the system's. Not a part of 'make test', because it downloads them.
 test-servers:
 	@scripts/require hiredis openssl openssl-tool redis-server pip
-	swift build --build-tests
+	swift build --build-tests $(BUILD_FLAGS)
 	$(TEST_ENVIRONMENT) scripts/test-servers $(SERVERS)
 
 # A payment service is killed between charging an order and saving the result.
@@ -58,7 +69,7 @@ check-library: check-format check-commits check-samples check-links check-langua
 	check-macros check-compose check-build check-features check-docs check-api
 
 # Packages that depend on this one, and this one built in other ways.
-check-packages: check-core check-plain check-tracing check-consumers check-examples
+check-packages: check-traits check-consumers check-core check-examples
 
 # Looks for inputs that break the parsers of documents, messages, replies and URLs, for FUZZ_SECONDS in total.
 fuzz:
@@ -66,7 +77,7 @@ fuzz:
 	scripts/fuzz $(FUZZ)
 
 # Lets the optimised simulation access the state machines. Package.swift reads the variable.
-RUN_SOAK = BUILD_SOAK=1 swift run -c release -Xswiftc -enable-testing --scratch-path .build-soak soak
+RUN_SOAK = BUILD_SOAK=1 swift run -c release -Xswiftc -enable-testing --scratch-path .build-release soak
 
 # Long runs of checks that take only seconds in the tests.
 soak: soak-orders soak-simulation soak-chaos
@@ -107,9 +118,7 @@ release:
 	@scripts/release "$(VERSION)"
 
 clean:
-	rm -rf .build .build-api .build-check .build-consumers .build-core .build-deployment .build-mutations \
-		.build-plain .build-soak .build-tracing .build-tutorial Benchmarks/.build Examples/.build Examples/flags-service/.build \
-		Fuzz/.build
+	rm -rf .build .build-* Benchmarks/.build Examples/.build Examples/flags-service/.build Fuzz/.build
 
 SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks/Package.swift \
 	Benchmarks/Sources/bench Examples/Package.swift Examples/Bot Examples/LineServer Examples/OrderWorkflow \
@@ -165,18 +174,14 @@ check-api:
 	@scripts/require hiredis openssl
 	scripts/check-api
 
+# Uses what check-consumers has built.
 check-core:
 	scripts/check-core
 
-# Without the package trait 'TLS', nothing of OpenSSL is needed.
-check-plain:
+# Without the package trait 'TLS', nothing of OpenSSL is needed. With 'Tracing', operations have spans.
+check-traits:
 	@scripts/require hiredis redis-server
-	scripts/check-plain
-
-# With the package trait 'Tracing', operations have spans.
-check-tracing:
-	@scripts/require hiredis openssl redis-server
-	scripts/check-tracing
+	scripts/check-traits
 
 # Packages that depend on this one. One of them is built with optimisation, and with it code that no test builds. The
 # tutorial would remove the checkouts of the server, which the example service uses as well, so it comes before.

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A simulation of services on one server", .timeLimit(.minutes(20)))
 struct SimulationTests {
-  private static let schedules: UInt64 = 20_000
+  private static let schedules: UInt64 = 2_000
   private static let parts: UInt64 = 4
 
   @Test("every guarantee holds, whatever the schedule", arguments: 0..<parts)

@@ -1,21 +1,23 @@
 import Foundation
+import Synchronization
 
 @testable import Simulation
 
 /// Runs schedules of the simulation until one breaks a guarantee: `soak [--seed N] [--schedules N] [--steps N]`.
 ///
 /// With a seed alone, `soak` repeats its schedule and prints everything that happens. `soak --orders` tries every order
-/// of events in the small worlds that take too long for the tests.
+/// of events in the small worlds that take too long for the tests, and `soak --more-orders` in those that take a minute.
 @main
 enum Soak {
   static func main() {
     var arguments = CommandLine.arguments.dropFirst()
-    if Array(arguments) == ["--orders"] { return explore() }
+    if Array(arguments) == ["--orders"] { return explore(SmallWorld.Scope.more + SmallWorld.Scope.many) }
+    if Array(arguments) == ["--more-orders"] { return explore(SmallWorld.Scope.more) }
     var options: [String: UInt64] = [:]
     while let name = arguments.popFirst() {
       guard ["--seed", "--schedules", "--steps"].contains(name), let number = arguments.popFirst().flatMap(UInt64.init)
       else {
-        print("Usage: soak [--seed N] [--schedules N] [--steps N] | --orders")
+        print("Usage: soak [--seed N] [--schedules N] [--steps N] | --orders | --more-orders")
         exit(2)
       }
       options[name] = number
@@ -28,22 +30,31 @@ enum Soak {
     }
   }
 
-  private static func explore() {
-    let thread = Thread {
-      for scope in SmallWorld.Scope.many {
-        guard let world = try? SmallWorld(scope) else { exit(2) }
-        let exploration = Exploration(of: world)
-        print(scope, exploration)
-        guard let (text, steps) = exploration.violation else { continue }
-        print("\(text), after \(steps)")
-        exit(1)
+  /// Explores as many worlds at once as there are processors.
+  private static func explore(_ scopes: [SmallWorld.Scope]) {
+    let waiting = Mutex(scopes[...])
+    let threads = (0..<ProcessInfo.processInfo.activeProcessorCount).map { _ in
+      let ended = DispatchSemaphore(value: 0)
+      let thread = Thread {
+        while let scope = waiting.withLock({ $0.popFirst() }) { explore(scope) }
+        ended.signal()
       }
-      exit(0)
+      // The recursion is as deep as an order of events is long, which needs a large stack.
+      thread.stackSize = 64 << 20
+      thread.start()
+      return ended
     }
-    // The recursion is as deep as an order of events is long, which needs a large stack.
-    thread.stackSize = 64 << 20
-    thread.start()
-    while true { sleep(60) }
+    for ended in threads { ended.wait() }
+  }
+
+  private static func explore(_ scope: SmallWorld.Scope) {
+    guard let world = try? SmallWorld(scope) else { exit(2) }
+    let exploration = Exploration(of: world)
+    print(scope, exploration)
+    fflush(nil)
+    guard let (text, steps) = exploration.violation else { return }
+    print("\(text), after \(steps)")
+    exit(1)
   }
 
   private static func run(_ count: UInt64, from first: UInt64, steps: Int?) {

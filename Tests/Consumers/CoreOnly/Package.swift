@@ -2,8 +2,7 @@
 
 import PackageDescription
 
-// A program that links the core only, and tests without `SharedStateTesting`. `make check` builds the program with a
-// hiredis that does not compile.
+// A program that links the core only, and tests without `SharedStateTesting`. `make check` checks what it is linked with.
 let package = Package(
   name: "core-only",
   dependencies: [.package(name: "swift-shared-state", path: "../../..")],

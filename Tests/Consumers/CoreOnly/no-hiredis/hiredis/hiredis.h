@@ -1,1 +1,0 @@
-#error "A program that links only SharedState must build without hiredis."
