@@ -35,8 +35,7 @@ extension LinkState {
       if retries[Retry.Key(id, .read)]?.isReported ?? false { return .refused }
       // A refused commit may have no caller any more.
       if !member.replica.hasNothingToCommit, retries[Retry.Key(id, .commit)]?.isReported ?? false { return .refused }
-      // Slow encoding keeps nothing from being shown.
-      if member.isKeptBack, member.replica.isBehind { return .waitingForUserCode }
+      if member.isKeptBack { return .waitingForUserCode }
     }
     return member.replica.progress
   }

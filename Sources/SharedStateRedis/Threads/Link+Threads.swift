@@ -300,6 +300,7 @@ extension Link {
       guard let owner else { return (nil, remaining) }
       takeEffects(of: &guarded, into: &remaining)
       guarded.setAside(&remaining, behind: owner)
+      guarded.wakeForEffects(&remaining)
       // Jobs of other owners may be among them. They do not change the owner that this thread works for.
       return (guarded.nextJob(ofSlow: owner), remaining)
     }
@@ -366,7 +367,7 @@ extension Link {
     guard let relieved else { return }
     guarded.lastTurn = turn
     guard let owner = relieved.owner else { return }
-    if case .value(let id) = owner { guarded.state.keptBack(id) }
+    if relieved.isShowing, case .value(let id) = owner { guarded.state.keptBack(id) }
     if guarded.served == owner {
       // The job was a postponed one.
       guarded.served = nil
@@ -431,7 +432,7 @@ extension Link.Guarded {
     wakeForEffects(&remaining)
   }
 
-  private func wakeForEffects(_ remaining: inout RemainingEffects) {
+  func wakeForEffects(_ remaining: inout RemainingEffects) {
     guard state.hasEffects else { return }
     (remaining.wakesWriter, remaining.wakesSubscriber) = (true, true)
   }

@@ -35,6 +35,8 @@ extension Link.Guarded {
   }
 
   private mutating func setAside(_ job: Job, of owner: Job.Owner, _ dropped: inout [Job]) {
+    // A postponed owner has its turn soon; the code of a slow one keeps this value from being shown.
+    if case .show(let id, _, _) = job, owner != served, slow[owner]?.threads ?? 0 > 0 { state.keptBack(id) }
     if let job = slow[owner]?.append(job, of: owner) { dropped.append(job) }
   }
 

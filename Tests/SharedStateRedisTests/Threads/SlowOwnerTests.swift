@@ -19,4 +19,28 @@ struct SlowOwnerTests {
     #expect(owner.append(event, of: .log)?.isDecision == false)
     #expect(owner.jobs.count == SlowOwner.maximumLogLines)
   }
+
+  @Test("a value is kept back by slow code that its new state waits for, but not by its turn among others")
+  func keptBack() throws {
+    let start = Instant.now
+    var link = LinkState.make()
+    let id = try link.join("count")
+    link.connect(at: start)
+    link.answerOnce(at: start, stored: .document(7, "1"))
+    let show = try #require(link.takeEffects().first { $0.isShowing })
+    #expect(!link.isLive)
+
+    func isLive(behind slow: SlowOwner, served: Job.Owner? = nil) -> Bool {
+      var guarded = Link.Guarded(state: link)
+      (guarded.slow[.value(id)], guarded.served) = (slow, served)
+      var remaining = RemainingEffects(jobs: [show])
+      guarded.setAside(&remaining)
+      #expect(remaining.jobs.isEmpty && guarded.slow[.value(id)]?.jobs.count == 1)
+      return guarded.state.isLive
+    }
+
+    #expect(isLive(behind: SlowOwner(threads: 1)))
+    #expect(!isLive(behind: SlowOwner()))
+    #expect(!isLive(behind: SlowOwner(threads: 1), served: .value(id)))
+  }
 }
