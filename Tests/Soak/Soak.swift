@@ -11,8 +11,8 @@ import Synchronization
 enum Soak {
   static func main() {
     var arguments = CommandLine.arguments.dropFirst()
-    if Array(arguments) == ["--orders"] { return explore(SmallWorld.Scope.more + SmallWorld.Scope.many) }
-    if Array(arguments) == ["--more-orders"] { return explore(SmallWorld.Scope.more) }
+    if Array(arguments) == ["--orders"] { explore(SmallWorld.Scope.more + SmallWorld.Scope.many) }
+    if Array(arguments) == ["--more-orders"] { explore(SmallWorld.Scope.more) }
     var options: [String: UInt64] = [:]
     while let name = arguments.popFirst() {
       guard ["--seed", "--schedules", "--steps"].contains(name), let number = arguments.popFirst().flatMap(UInt64.init)
@@ -31,20 +31,19 @@ enum Soak {
   }
 
   /// Explores as many worlds at once as there are processors.
-  private static func explore(_ scopes: [SmallWorld.Scope]) {
+  private static func explore(_ scopes: [SmallWorld.Scope]) -> Never {
     let waiting = Mutex(scopes[...])
-    let threads = (0..<ProcessInfo.processInfo.activeProcessorCount).map { _ in
-      let ended = DispatchSemaphore(value: 0)
+    let running = Atomic(ProcessInfo.processInfo.activeProcessorCount)
+    for _ in 0..<running.load(ordering: .relaxed) {
       let thread = Thread {
         while let scope = waiting.withLock({ $0.popFirst() }) { explore(scope) }
-        ended.signal()
+        if running.subtract(1, ordering: .relaxed).newValue == 0 { exit(0) }
       }
       // The recursion is as deep as an order of events is long, which needs a large stack.
       thread.stackSize = 64 << 20
       thread.start()
-      return ended
     }
-    for ended in threads { ended.wait() }
+    while true { sleep(60) }
   }
 
   private static func explore(_ scope: SmallWorld.Scope) {
