@@ -6,7 +6,7 @@ import Foundation
 /// closure then never runs.
 package struct ThreadStarter: Sendable {
   /// The system has not started a thread.
-  package struct Refusal: Error, Hashable {
+  package struct Refusal: Error, Equatable {
     package let reason: String
 
     package init(reason: String) {

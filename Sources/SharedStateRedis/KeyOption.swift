@@ -3,7 +3,7 @@ import Synchronization
 
 /// An option in which two shares of one name may differ. Encoders, decoders and rules cannot be compared; only the
 /// presence of rules can.
-enum KeyOption: Hashable, Sendable, CaseIterable {
+enum KeyOption: Equatable, Sendable, CaseIterable {
   case conflict
   case removal
   case timeToLive

@@ -299,7 +299,7 @@ extension RedisCredentials: CustomStringConvertible, CustomDebugStringConvertibl
 }
 
 /// Where a server listens.
-package enum RedisEndpoint: Hashable, Sendable, CustomStringConvertible {
+package enum RedisEndpoint: Equatable, Sendable, CustomStringConvertible {
   case tcp(host: String, port: UInt16)
   case unix(path: String)
 

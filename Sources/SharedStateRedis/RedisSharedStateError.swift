@@ -146,7 +146,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
 
 /// The keys, or the channel, that a user of the server lacks the right for, although it may run the command.
 package struct DeniedSubject: Hashable, Sendable {
-  package enum Kind: Hashable, Sendable {
+  package enum Kind: Equatable, Sendable {
     case key, channel
   }
 
@@ -360,7 +360,12 @@ extension RedisSharedStateError {
   }
 
   /// An error with the code ``Code/valueTypeMismatch``.
-  package static func valueTypeMismatch(name: String, existing: String, requested: String, declaredAt: String?) -> Self {
+  package static func valueTypeMismatch(
+    name: String,
+    existing: String,
+    requested: String,
+    declaredAt: String?
+  ) -> Self {
     Self(.valueTypeMismatch(name: name, existing: existing, requested: requested, declaredAt: declaredAt))
   }
 

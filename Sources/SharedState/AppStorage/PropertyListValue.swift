@@ -1,7 +1,7 @@
 import Foundation
 
 /// A value as `UserDefaults` stores it, independent of the object that represents it in memory.
-enum PropertyListValue: Hashable, Sendable {
+enum PropertyListValue: Equatable, Sendable {
   case boolean(Bool)
   case integer(Int)
   case real(Double)

@@ -337,7 +337,7 @@ private final class RemoteChange<Value> {
 }
 
 /// How many changes a box has seen.
-package struct Versions: Hashable, Sendable {
+package struct Versions: Equatable, Sendable {
   /// The changes made in this process, through `withLock`.
   package let local: UInt64
   /// The changes that came from elsewhere.

@@ -16,7 +16,7 @@ final class FileDocument: Sendable {
   }
 
   /// The content of the file when it was last read.
-  private enum Content: Equatable {
+  private enum Content: Hashable {
     case unknown
     case missing
     case present(FileStamp, hash: Int)

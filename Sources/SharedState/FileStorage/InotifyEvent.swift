@@ -1,7 +1,7 @@
 import Glibc
 
 /// One event that the kernel reports.
-struct InotifyEvent: Hashable {
+struct InotifyEvent: Equatable {
   /// The watched directory; -1 for the queue itself.
   var watch: Int32
   var mask: UInt32

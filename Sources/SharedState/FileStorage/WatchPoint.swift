@@ -1,7 +1,7 @@
 import Foundation
 
 /// A directory whose changes decide where a path leads.
-struct WatchPoint: Hashable {
+struct WatchPoint: Equatable {
   /// The directory.
   var directory: Name
   /// The name in it that matters; `nil` when only changes of the directory itself do.

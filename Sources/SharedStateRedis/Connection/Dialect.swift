@@ -1,5 +1,5 @@
 /// The forms of some commands that differ between a single server and a cluster.
-package struct Dialect: Hashable, Sendable {
+package struct Dialect: Equatable, Sendable {
   /// Whether the server is a node of a cluster.
   let isCluster: Bool
   /// Whether messages stay within the nodes that have the slot of their channel, as clusters can since 7.0.

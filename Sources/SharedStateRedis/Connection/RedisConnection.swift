@@ -90,7 +90,7 @@ package protocol ScheduledConnector: RedisConnector {
 }
 
 /// The purpose of a connection; also the last part of its name in CLIENT LIST.
-package enum ConnectionPurpose: String, Hashable, Sendable, CaseIterable {
+package enum ConnectionPurpose: String, Equatable, Sendable, CaseIterable {
   case writer
   case subscriber
 }
@@ -163,7 +163,7 @@ package enum RedisReply: Sendable {
 }
 
 /// The facts that a server reports about itself; `nil` where its access control does not allow asking.
-package struct ServerFacts: Hashable, Sendable {
+package struct ServerFacts: Equatable, Sendable {
   /// The number of this connection, for redirecting invalidations to it.
   package var clientID: Int64?
   /// Different after every restart, which shows whether a server may have lost data.

@@ -1,5 +1,5 @@
 /// The upper bound of a reply, depending on the request. A larger reply ends the connection before it is in memory.
-package struct ReplyBound: Hashable, Sendable {
+package struct ReplyBound: Equatable, Sendable {
   /// The number of bytes of the whole reply, as it is sent.
   package let bytes: Int
   /// The number of elements of all arrays together.

@@ -100,7 +100,7 @@ extension Meta {
 
 /// The digests by which a server knows the scripts; `nil` if the user may not load scripts, so that the source is sent
 /// each time.
-package struct ScriptDigests: Hashable, Sendable {
+package struct ScriptDigests: Equatable, Sendable {
   package var commit: String?
   package var restore: String?
 

@@ -142,7 +142,7 @@ package struct Keyspace: Sendable {
 }
 
 /// A moment on the in-process server's clock.
-struct ServerTime: Hashable, Sendable {
+struct ServerTime: Equatable, Sendable {
   /// The microseconds since 1970.
   var microseconds: Int64
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// The faults that a test has requested from the in-process server.
 package struct ServerFaults: Sendable {
-  package enum CommitCut: Hashable, Sendable {
+  package enum CommitCut: Equatable, Sendable {
     case beforeEffect
     case afterEffect
   }

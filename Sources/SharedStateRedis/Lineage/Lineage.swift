@@ -157,7 +157,7 @@ package struct Version: Hashable, Sendable {
 }
 
 /// How the stored version is related to the verified one.
-package enum Kinship: Hashable, Sendable {
+package enum Kinship: Equatable, Sendable {
   case same
   /// The stored version includes the verified one.
   case descendant

@@ -20,7 +20,7 @@ struct Memory: Sendable {
   private var growth = Growth()
 
   /// The growth of a memory, which may be negative.
-  struct Growth: Hashable, Sendable {
+  struct Growth: Equatable, Sendable {
     var entries = 0
     var bytes = 0
   }

@@ -3,7 +3,7 @@ import Foundation
 /// How a service reacts to a stored value, given the verified version.
 ///
 /// Checked by a model of failovers, evictions, forgeries and external edits: see the article AcknowledgedSurvives.
-enum Verdict: Hashable, Sendable {
+enum Verdict: Equatable, Sendable {
   /// The stored value counts, and is the verified version from now on.
   case follow
   /// The stored value is shown. The verified version stays.
@@ -23,7 +23,7 @@ enum Verdict: Hashable, Sendable {
 }
 
 /// How long a service waits for others to repair a value.
-package enum Grace: Hashable, Sendable, CaseIterable {
+package enum Grace: Equatable, Sendable, CaseIterable {
   /// As long as other services take to look at the value.
   case moment
   /// As long as every service takes to look at everything.

@@ -8,7 +8,7 @@
 struct ConnectionBreakers: Sendable {
   typealias ReplicaID = LinkState.ReplicaID
 
-  enum Kind: Hashable, CaseIterable, Sendable {
+  enum Kind: Equatable, CaseIterable, Sendable {
     case commit, read
 
     /// The error of a value at whose requests the connection breaks.

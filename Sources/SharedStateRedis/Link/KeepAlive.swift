@@ -4,7 +4,7 @@
 /// ended alike. They may have ended for another reason, so the inference is tested: after a while, connections are left
 /// silent for twice as long. If one is closed then, the limit is real, and the next trial comes much later. If not, the
 /// interval grows, in the end to its first length.
-package struct KeepAlive: Hashable, Sendable {
+package struct KeepAlive: Equatable, Sendable {
   package private(set) var interval: Duration
   private let longest: Duration
   private var lastIdle: Duration?

@@ -7,7 +7,7 @@ extension LinkState {
     }
 
     /// What is retried by itself, so that nothing else of the value waits for it.
-    enum Concern: Hashable, CaseIterable, Sendable {
+    enum Concern: Equatable, CaseIterable, Sendable {
       /// Subscribing to the value, or reading it.
       case hearing
       case commit

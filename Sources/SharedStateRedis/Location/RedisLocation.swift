@@ -1,5 +1,5 @@
 /// How a store finds its server.
-package enum RedisLocation: Hashable, Sendable {
+package enum RedisLocation: Equatable, Sendable {
   /// Always at this address.
   case fixed(RedisEndpoint)
   /// Where the Sentinels say that the primary is.
@@ -8,7 +8,7 @@ package enum RedisLocation: Hashable, Sendable {
   case cluster([RedisEndpoint])
 
   /// The Sentinels that watch a primary.
-  package struct Sentinels: Hashable, Sendable {
+  package struct Sentinels: Equatable, Sendable {
     /// At least one.
     package let endpoints: [RedisEndpoint]
     /// The name of the primary in the configuration of the Sentinels.

@@ -1,7 +1,7 @@
 /// The questions that a replica has asked its server, and the loads that wait for an answer.
 struct OutstandingReads: Sendable {
   /// A read without an answer.
-  struct Read: Hashable, Sendable {
+  struct Read: Equatable, Sendable {
     let number: UInt64
     /// Its number among all questions.
     let question: UInt64

@@ -2,7 +2,7 @@
 struct RepairState: Sendable {
   /// A write that repairs the server's state without a local change.
   struct Repair: Hashable, Sendable {
-    enum Kind: Hashable, Sendable {
+    enum Kind: Equatable, Sendable {
       /// The value was written or deleted without a revision: adopt it.
       case adopt
       /// The server has lost the verified version: restore it.
@@ -21,7 +21,7 @@ struct RepairState: Sendable {
   }
 
   /// A value that was found missing, until the server has reported whether it has evicted keys.
-  struct Absence: Hashable, Sendable {
+  struct Absence: Equatable, Sendable {
     let stored: StoredValue
     let isFirst: Bool
     /// How often the verified version had changed when the absence was found.

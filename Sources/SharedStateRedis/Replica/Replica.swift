@@ -50,7 +50,7 @@ package struct Replica: Sendable {
   }
 
   /// A state to be decoded and shown.
-  package struct StateToShow: Hashable, Sendable {
+  package struct StateToShow: Equatable, Sendable {
     package var state: State
     /// Show it only if the box has this stamp. `nil`: a local change is pending, so show nothing and only find out
     /// whether the state can be decoded.
@@ -61,7 +61,7 @@ package struct Replica: Sendable {
     package var isInitial = false
   }
 
-  package enum ShowOutcome: Hashable, Sendable {
+  package enum ShowOutcome: Equatable, Sendable {
     case shown
     /// A local change that is not acknowledged prevented it. The state can be decoded.
     case superseded
@@ -70,7 +70,7 @@ package struct Replica: Sendable {
     case unreadable(RedisSharedStateError)
   }
 
-  package enum Action: Hashable, Sendable {
+  package enum Action: Equatable, Sendable {
     /// Decode and show a state, then report the outcome to ``Replica/endedShowing(_:outcome:)``.
     case show(StateToShow)
     /// Read the stored value.
@@ -96,14 +96,14 @@ package struct Replica: Sendable {
   }
 
   /// A change of the status that the program sees.
-  package enum StatusChange: Hashable, Sendable {
+  package enum StatusChange: Equatable, Sendable {
     case loading(Bool)
     case loadError(RedisSharedStateError?)
     case saveError(RedisSharedStateError?)
   }
 
   /// An event for the logs and metrics of an operator.
-  package enum Incident: Hashable, Sendable {
+  package enum Incident: Equatable, Sendable {
     /// The server has lost the version that it had confirmed.
     case lostHistory(confirmed: Revision, stored: Revision)
     /// This service has restored the version that the server had lost.
@@ -127,7 +127,7 @@ package struct Replica: Sendable {
   }
 
   /// The commit that is named beside a stored document.
-  package struct LastCommit: Hashable, Sendable {
+  package struct LastCommit: Equatable, Sendable {
     package let revision: Revision
     package let writer: String
   }
@@ -142,7 +142,7 @@ package struct Replica: Sendable {
   }
 
   /// Facts about a connection that decide how replicas deal with data loss.
-  package struct Circumstances: Hashable, Sendable {
+  package struct Circumstances: Equatable, Sendable {
     /// `nil`: the server does not reveal it.
     package var runID: String?
     /// Whether the last connection is recent enough that no tombstone can have expired since.

@@ -1,5 +1,5 @@
 /// The rules for a replica, fixed when the share is made.
-package struct ReplicaPolicy: Hashable, Sendable {
+package struct ReplicaPolicy: Equatable, Sendable {
   package var conflict: ConflictPolicy
   var dataLoss: DataLossPolicy
   /// In milliseconds; 0 if the value does not expire.

@@ -14,7 +14,7 @@ struct Shown: Sendable {
   }
 
   /// A state that is being shown. Until its outcome is known nothing is committed, because it may be unreadable.
-  struct Showing: Hashable, Sendable {
+  struct Showing: Equatable, Sendable {
     let sequence: UInt64
     let revision: Revision
   }

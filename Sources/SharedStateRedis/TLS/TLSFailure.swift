@@ -2,7 +2,7 @@
   internal import COpenSSL
 
   /// Why a TLS connection ended, or could not be made.
-  enum TLSFailure: Hashable {
+  enum TLSFailure: Equatable {
     /// The server's certificate is not accepted, for this reason of OpenSSL.
     case refusedCertificate(code: Int)
     /// The server has sent this alert.

@@ -2,7 +2,7 @@
   import Glibc
 
   /// The name or the address that the certificate of a server must contain.
-  enum TLSServerName: Hashable {
+  enum TLSServerName: Equatable {
     case name(String)
     /// Never sent to the server in clear: the protocol knows names only.
     case address(String)

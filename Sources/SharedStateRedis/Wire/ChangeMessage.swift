@@ -5,7 +5,7 @@ package import Foundation
 /// The payload is a header line `1 <code> <form> <meta>`, and then the JSON document. The leading `1` is the version of
 /// the format. The code, of 40 hexadecimal digits, proves the rest: see ``Secret``. The form is `s` if the document
 /// follows, `r` if it has to be read, `d` if the value was deleted. The ``Meta`` is the one that is stored.
-package struct ChangeMessage: Hashable, Sendable {
+package struct ChangeMessage: Equatable, Sendable {
   package enum Content: Hashable, Sendable {
     case document(Data)
     /// The document is too large for the message and has to be read.

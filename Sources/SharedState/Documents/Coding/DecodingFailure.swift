@@ -1,7 +1,7 @@
 package import Foundation
 
 /// Why a document could not be read, without any of its values.
-package struct DecodingFailure: Error, Hashable, Sendable {
+package struct DecodingFailure: Error, Equatable, Sendable {
   /// The names and indexes that lead to the value that could not be read, see ``PathText``; `nil` when the document is
   /// not JSON at all.
   package let path: String?

@@ -5,7 +5,7 @@ import Foundation
 /// Values of the stored document can be replaced, too, when they are brought back.
 struct MergedText {
   /// The documents that the text is made of.
-  enum Source: Hashable { case stored, mine, theirs }
+  enum Source: Equatable { case stored, mine, theirs }
 
   /// A part of the text.
   enum Piece {

@@ -154,8 +154,8 @@ struct JSONParser {
 }
 
 /// Why bytes are not a JSON document, and where. It contains none of them.
-package struct JSONParsingError: Error, Hashable, Sendable {
-  package enum Reason: Hashable, Sendable {
+package struct JSONParsingError: Error, Equatable, Sendable {
+  package enum Reason: Equatable, Sendable {
     case unexpectedEnd
     case unexpectedByte
     case invalidUTF8
