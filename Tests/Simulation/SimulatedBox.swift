@@ -201,10 +201,14 @@ final class SimulatedBox {
     if toShow.stamp != stamp { return .superseded }
     shownSequence = toShow.sequence
     shows += 1
+    // A history records no order of elements, so another order would look like an echo.
+    let isOnlyReordered =
+      shown.document.recorded == value.document.recorded
+      && shown.document.list?.map(\.id) != value.document.list?.map(\.id)
     (value, revision, changes, isReset) = (shown, max(revision, toShow.state.revision), [], false)
     let document = toShow.state.content == .absent ? nil : shown.document.recorded
     let newest = toShow.state.revision.rawValue
-    recorder.record(.shown(place, document, revision: newest, isFromOutside: true))
+    recorder.record(.shown(place, document, revision: newest, isFromOutside: !isOnlyReordered))
     return .shown
   }
 }
