@@ -448,7 +448,7 @@ struct SmallWorld {
     hasher.combine(replica.shown.base)
     hasher.combine(replica.shown.baseRevision)
     hasher.combine(replica.pending.isDirty)
-    hasher.combine(replica.online?.isVerified)
+    hasher.combine(replica.online?.wasRead)
     hasher.combine(replica.online?.repairs.repair)
     hasher.combine(replica.pending.settledStamp)
     // Only the order of counters matters, not their values.

@@ -27,7 +27,7 @@ extension Replica {
     }
     if isOld(message, vitals, clock) { return [.confirm] }
     // The missed change is older than this message, but other messages may have been lost as well.
-    var actions: [Action] = isVerified && isMissed ? [.report(.missedMessage), .read] : []
+    var actions: [Action] = wasRead && isMissed ? [.report(.missedMessage), .read] : []
     let content: StoredValue.Content
     switch message.content {
     case .document(let document): content = .document(document)
@@ -71,7 +71,7 @@ extension Replica {
   private mutating func restored() -> [Action] {
     let isAwaited =
       online?.repairs.repair?.kind == .restore || online?.repairs.absence != nil || online?.repairs.wait != nil
-    guard !isVerified || isAwaited else { return [] }
+    guard !wasRead || isAwaited else { return [] }
     online?.repairs.restoredElsewhere()
     confirmed.restored()
     verified.outdateQuestions()
@@ -105,9 +105,9 @@ extension Replica {
     // If two answers arrive out of order, either may be the newer one.
     let isOvertaken = number < questions.answeredRead && state != confirmed.state
     let read = answer(read: number)
-    let isFirst = !isVerified
+    let isFirst = !wasRead
     if phase == .reading { online?.phase = .live }
-    online?.isVerified = true
+    online?.wasRead = true
     let isOutdated = isOvertaken || read.verifiedChanges != verified.changes && !isNewer(stored)
     let actions = isOutdated ? [.read] : look(at: stored, question: read.question, isFirst: isFirst, vitals: vitals)
     outcomes.finish(pending.verify(read: number, state))
@@ -128,7 +128,7 @@ extension Replica {
   }
 
   /// Whether a read was answered since the connection was made.
-  private var isVerified: Bool { online?.isVerified ?? false }
+  private var wasRead: Bool { online?.wasRead ?? false }
 
   /// The server has reported how many keys it has evicted, after a value was found missing.
   ///

@@ -24,7 +24,7 @@ package struct Replica: Sendable {
     var phase = Phase.subscribing
     let circumstances: Circumstances
     /// Whether a read was answered.
-    var isVerified = false
+    var wasRead = false
     /// The reads without an answer.
     var reads: [OutstandingReads.Read] = []
     /// The newest change that was announced without its document while our own commit was under way.

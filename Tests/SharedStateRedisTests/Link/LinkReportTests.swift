@@ -61,6 +61,49 @@ struct LinkReportTests {
     #expect(progress(of: id, in: link) == .waitingForUserCode)
   }
 
+  @Test("a version that Redis has lost is repaired")
+  func repairing() {
+    var replica = Replica.live(at: 5, "a")
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    #expect(replica.progress == .reading)
+    #expect(replica.stored(.absent).last == .commit)
+    #expect(replica.progress == .repairing)
+    _ = replica.takeWrite()
+    #expect(replica.progress == .repairing)
+    _ = replica.committed(.committed(5), operation: .number(99))
+    #expect(replica.progress == .current)
+  }
+
+  @Test("a value that is missing waits until the server has reported its evictions")
+  func waiting() {
+    var replica = Replica.reading()
+    endShowing(replica.stored(.document(7, "1"), vitals: .calm), in: &replica, outcome: .shown)
+    #expect(replica.progress == .current)
+    #expect(replica.stored(.absent, vitals: .calm).contains(.count))
+    #expect(replica.progress == .waitingForOthers)
+    // Nothing was evicted, so it was deleted, and the deletion gets a revision.
+    _ = replica.counted(.calm)
+    #expect(replica.progress == .repairing)
+  }
+
+  @Test("a change that the server refuses is refused until it is accepted")
+  func refused() throws {
+    var link = LinkState.make()
+    let id = try link.join("count")
+    var isRefusing = true
+    var exchange = AnsweredLink(settling: link) { command, _ in
+      guard case .commit = command else { return nil }
+      return isRefusing
+        ? .failure(.serverError(code: "OOM")) : .commit(.committed(revision: Revision(8), parent: Revision(7)))
+    }
+    exchange.link.changed(id)
+    exchange.run(for: .seconds(60)) { progress(of: id, in: $0.link) == .refused }
+    #expect(progress(of: id, in: exchange.link) == .refused)
+    isRefusing = false
+    exchange.run(for: .seconds(60)) { $0.link.pendingChanges == 0 }
+    #expect(progress(of: id, in: exchange.link) == .current)
+  }
+
   @Test("a value that is gone is left out")
   func gone() throws {
     var link = LinkState.make()
