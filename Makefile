@@ -77,7 +77,7 @@ fuzz:
 	scripts/fuzz $(FUZZ)
 
 # Lets the optimised simulation access the state machines. Package.swift reads the variable.
-RUN_SOAK = BUILD_SOAK=1 swift run -c release -Xswiftc -enable-testing --scratch-path .build-release soak
+RUN_SOAK = BUILD_SOAK=1 swift run -c release -Xswiftc -enable-testing --scratch-path .build-soak soak
 
 # Long runs of checks that take only seconds in the tests.
 soak: soak-orders soak-simulation soak-chaos
@@ -175,7 +175,7 @@ check-api:
 	scripts/check-api
 
 # Uses what check-consumers has built.
-check-core:
+check-core: check-consumers
 	scripts/check-core
 
 # Without the package trait 'TLS', nothing of OpenSSL is needed. With 'Tracing', operations have spans.

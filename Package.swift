@@ -401,7 +401,7 @@ package.targets +=
 // `make check` sets this for the run under the thread sanitizer: see ThreadSanitizerMutex.swift.
 let isForThreadSanitizer = Context.environment["THREAD_SANITIZER"] != nil
 if isForThreadSanitizer {
-  let withoutThreads: Set = ["DocumentTests", "FuzzTests", "SampleTests", "StoreMacrosTests"]
+  let withoutThreads: Set = ["DocumentTests", "FuzzTests"]
   package.targets.removeAll { withoutThreads.contains($0.name) }
 }
 

@@ -197,13 +197,6 @@ struct RedisConfigurationTests {
       #expect(error?.code == .invalidURL)
       #expect(error?.description.contains("hunter2") == false)
     }
-  #else
-    @Test func refusesTLSWithoutItsTrait() {
-      #expect(throws: RedisSharedStateError.unsupported(feature: "TLS")) { try RedisConfiguration(url: "rediss://h") }
-      #expect(throws: RedisSharedStateError.unsupported(feature: "TLS")) {
-        try RedisConfiguration(host: "h", tls: .init())
-      }
-    }
   #endif
 
   @Test func noDamageLetsThePasswordOut() {

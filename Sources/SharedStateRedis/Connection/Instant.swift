@@ -4,7 +4,7 @@ import SharedStateDependencies
 ///
 /// `ContinuousClock.Instant` means the same, but the compiler does not know its size. Code has to look up the layout at
 /// run time to copy or compare a type that contains one, and everything that waits for a deadline contains one.
-package struct Instant: Comparable, Equatable, Sendable {
+package struct Instant: Comparable, Sendable {
   private let elapsed: Duration
 
   private static let beginning = ContinuousClock.now

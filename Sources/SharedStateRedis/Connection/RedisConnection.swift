@@ -90,7 +90,7 @@ package protocol ScheduledConnector: RedisConnector {
 }
 
 /// The purpose of a connection; also the last part of its name in CLIENT LIST.
-package enum ConnectionPurpose: String, Equatable, Sendable, CaseIterable {
+package enum ConnectionPurpose: String, Sendable, CaseIterable {
   case writer
   case subscriber
 }

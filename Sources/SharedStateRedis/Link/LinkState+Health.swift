@@ -36,6 +36,8 @@ extension LinkState {
 
   /// User code keeps the value from being shown: a decoder, or a closure that holds the value's lock.
   package mutating func keptBack(_ id: ReplicaID) {
+    // The closure may have ended meanwhile, and have shown it.
+    guard members[id]?.replica.shown.showing != nil else { return }
     members[id]?.isKeptBack = true
     look(atProgressOf: id)
   }

@@ -2,7 +2,7 @@
 struct VerifiedVersions: Sendable {
   /// The verified version. The confirmed state may be newer: an edit without a revision.
   private(set) var last = VerifiedVersion()
-  /// Counts the changes of `last`: the answer to a question asked before the last one may be out of date.
+  /// Counts the changes of `last`: the answer to a question asked before the newest change may be out of date.
   private(set) var changes: UInt64 = 0
   /// The metas that the verified version may have instead: its commit was sent several times, with other lineages. A
   /// read decides.

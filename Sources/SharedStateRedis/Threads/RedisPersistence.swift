@@ -9,7 +9,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     weak var box: ValueBox<Value>?
     /// The replica, or why there is none.
     var membership: Result<LinkState.ReplicaID, RedisSharedStateError> = .failure(.stopped)
-    /// The snapshot that the end of a closure has left for the next encoding.
+    /// The snapshot that the end of a closure has deferred to the next encoding.
     var snapshot: ValueBox<Value>.Snapshot?
   }
 
@@ -199,10 +199,10 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     guard let box = state.withLock({ $0.box }) else {
       return Replica.Encoded(stamp: 0, result: .failure(.stopped))
     }
-    // The snapshot that the end of a closure has left comes first, so that a value whose lock is held by one closure
-    // after the other is encoded, too. But it must not undo a later change by another service.
-    if let left = takeLeftSnapshot(), left.versions.remote == box.remoteChanges {
-      return encode(left, encoding)
+    // The deferred snapshot comes first, so that a value whose lock is held by one closure after the other is encoded,
+    // too. But it must not undo a later change by another service.
+    if let deferred = takeDeferredSnapshot(), deferred.versions.remote == box.remoteChanges {
+      return encode(deferred, encoding)
     }
     let snapshot = box.snapshot { [weak self] snapshot in
       self?.state.withLock { $0.snapshot = snapshot }
@@ -211,7 +211,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     return snapshot.map { encode($0, encoding) }
   }
 
-  private func takeLeftSnapshot() -> ValueBox<Value>.Snapshot? {
+  private func takeDeferredSnapshot() -> ValueBox<Value>.Snapshot? {
     state.withLock { state in
       defer { state.snapshot = nil }
       return state.snapshot

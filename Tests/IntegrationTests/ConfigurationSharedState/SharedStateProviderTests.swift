@@ -249,7 +249,7 @@ struct SharedStateProviderTests {
       credentials: RedisCredentials(user: "display", password: "secret"),
       namespace: "shop:"
     )
-    configuration.hurry(label: "display")
+    configuration.retryQuickly(label: "display")
     let store = RedisStore(configuration, logger: quiet).endingWithTest
     let provider = try await SharedStateProvider("config", store: store)
     #expect(try provider.maximum == 20)

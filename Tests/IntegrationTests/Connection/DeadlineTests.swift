@@ -47,7 +47,7 @@ struct DeadlineTests {
       while !client.heard().isEmpty {}
     }
     var configuration = try RedisConfiguration(url: server.url)
-    configuration.hurry(label: "service")
+    configuration.retryQuickly(label: "service")
     configuration.requestTimeout = .milliseconds(100)
     configuration.keepAliveInterval = .seconds(60)
     let store = RedisStore(configuration, logger: quiet).endingWithTest
@@ -60,7 +60,7 @@ struct DeadlineTests {
   func stuckSender() async throws {
     let server = try PrivateRedisServer(.unixSocket)
     var configuration = try RedisConfiguration(url: server.url)
-    configuration.hurry(label: "service")
+    configuration.retryQuickly(label: "service")
     configuration.requestTimeout = .seconds(300)
     configuration.operationTimeout = .milliseconds(300)
     let store = RedisStore(configuration, logger: quiet).endingWithTest

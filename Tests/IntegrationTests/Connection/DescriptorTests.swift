@@ -13,7 +13,7 @@ struct DescriptorTests {
     await #expect(processExitsWith: .success) { [url = url as String, left = left as Int] in
       Watchdog.start(endingWith: 1)
       var configuration = try RedisConfiguration(url: url)
-      configuration.hurry(label: "service")
+      configuration.retryQuickly(label: "service")
       let journal = Journal()
       let taken = Descriptors(leaving: left)
       // The store begins to connect at once.

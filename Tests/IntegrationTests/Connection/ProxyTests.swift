@@ -26,7 +26,7 @@ struct ProxyTests {
   ) throws -> RedisStore {
     func configuration(_ server: PrivateRedisServer) throws -> RedisConfiguration {
       var configuration = try RedisConfiguration(url: server.url)
-      configuration.hurry(label: label)
+      configuration.retryQuickly(label: label)
       configuration.isProxied = isProxied
       return configuration
     }

@@ -142,7 +142,7 @@ extension PrivateRedisServer {
       database: database,
       namespace: namespace
     )
-    configuration.hurry(label: label)
+    configuration.retryQuickly(label: label)
     return RedisStore(configuration, logger: quiet).endingWithTest
   }
 }

@@ -15,7 +15,7 @@ struct AccessTests {
     let server = try PrivateRedisServer(password: "right")
     let password = Mutex<String?>(nil)
     var configuration = try RedisConfiguration(url: server.url.replacing("right", with: "overridden"))
-    configuration.hurry(label: "service")
+    configuration.retryQuickly(label: "service")
     configuration.credentialsProvider = {
       guard let password = password.withLock({ $0 }) else { throw Hunter2() }
       return RedisCredentials(password: password)
@@ -40,7 +40,7 @@ struct AccessTests {
     var configuration = try RedisConfiguration(
       url: backend.server.url.replacingOccurrences(of: "right-password", with: "wrong-password")
     )
-    configuration.hurry(label: "service")
+    configuration.retryQuickly(label: "service")
     let store = RedisStore(configuration, logger: quiet).endingWithTest
     await #expect(throws: RedisSharedStateError.authenticationFailed) {
       try await store.waitUntilConnected(within: patience)
@@ -63,7 +63,7 @@ struct AccessTests {
     var alice = try RedisConfiguration(
       url: backend.server.url.replacingOccurrences(of: ":right-password@", with: "alice:wonder%2Fland@")
     )
-    alice.hurry(label: "alice")
+    alice.retryQuickly(label: "alice")
     let aliceStore = RedisStore(alice, logger: quiet).endingWithTest
     @Shared(.redis("count", store: store)) var count = 0
     @Shared(.redis("count", store: aliceStore)) var alices = 0
@@ -79,7 +79,7 @@ struct AccessTests {
     var configuration = try RedisConfiguration(
       url: backend.server.url.replacingOccurrences(of: "redis://", with: "redis://reader:secret@")
     )
-    configuration.hurry(label: "reader")
+    configuration.retryQuickly(label: "reader")
     let (writer, reader) = (try backend.store("writer"), RedisStore(configuration, logger: quiet).endingWithTest)
     @Shared(.redis("count", store: writer)) var written = 0
     @Shared(.redis("count", store: reader)) var read = 0
@@ -100,7 +100,7 @@ struct AccessTests {
     var configuration = try RedisConfiguration(
       url: backend.server.url.replacingOccurrences(of: "redis://", with: "redis://deaf:secret@")
     )
-    configuration.hurry(label: "deaf")
+    configuration.retryQuickly(label: "deaf")
     let store = RedisStore(configuration, logger: quiet).endingWithTest
     @Shared(.redis("count", store: store)) var count = 0
     try await $count.status { share in
@@ -117,7 +117,7 @@ struct AccessTests {
   @Test("without a server at the address, reading and changing work, and the error names the cause")
   func unreachable() async throws {
     var configuration = try RedisConfiguration(url: "unix:///nowhere/redis.sock")
-    configuration.hurry(label: "service")
+    configuration.retryQuickly(label: "service")
     configuration.operationTimeout = .milliseconds(200)
     let store = RedisStore(configuration, logger: quiet).endingWithTest
     @Shared(.redis("count", store: store)) var count = 1

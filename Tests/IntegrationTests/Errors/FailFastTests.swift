@@ -13,10 +13,10 @@ struct FailFastTests {
   private func store(
     _ url: String,
     logger: Logger = quiet,
-    hurries: Bool = false
+    retriesQuickly: Bool = false
   ) throws -> RedisStore {
     var configuration = try RedisConfiguration(url: url)
-    if hurries { configuration.hurry(label: "service") }
+    if retriesQuickly { configuration.retryQuickly(label: "service") }
     configuration.operationTimeout = .seconds(3_600)
     return RedisStore(configuration, logger: logger).endingWithTest
   }
@@ -44,7 +44,7 @@ struct FailFastTests {
     let server = try PrivateRedisServer(password: "right")
     let journal = Journal()
     let url = server.url.replacingOccurrences(of: "right", with: "wrong")
-    let store = try store(url, logger: journal.logger("service"), hurries: true)
+    let store = try store(url, logger: journal.logger("service"), retriesQuickly: true)
     await expect(.authenticationFailed, of: store)
     try await eventually("the store has tried to connect again") { journal.entries("No connection to Redis").count > 2 }
     let told = journal.entries("No connection to Redis")
@@ -77,7 +77,7 @@ struct FailFastTests {
     let server = try PrivateRedisServer(password: password)
     try server.command("CONFIG", "SET", "maxclients", "1")
     let journal = Journal()
-    let store = try store(server.url, logger: journal.logger("service"), hurries: true)
+    let store = try store(server.url, logger: journal.logger("service"), retriesQuickly: true)
     @Shared(.redis("count", store: store)) var count = 1
     try await eventually("the store has tried to connect often") {
       journal.entries("No connection to Redis").count >= 20
@@ -95,7 +95,7 @@ struct FailFastTests {
     for number in 0..<100 { try server.command("SET", "key\(number)", String(repeating: "x", count: 100_000)) }
     try server.command("SAVE")
     let journal = Journal()
-    let store = try store(server.url, logger: journal.logger("service"), hurries: true)
+    let store = try store(server.url, logger: journal.logger("service"), retriesQuickly: true)
     @Shared(.redis("count", store: store)) var count = 1
     try await $count.load()
     try await eventually("the store is connected") { journal.entries("Connected to Redis.").count == 1 }

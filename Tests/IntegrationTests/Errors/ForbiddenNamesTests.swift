@@ -79,7 +79,7 @@ struct ForbiddenNamesTests {
     var configuration = try RedisConfiguration(
       url: backend.server.url.replacing("redis://", with: "redis://bob:p@")
     )
-    configuration.hurry(label: "bob")
+    configuration.retryQuickly(label: "bob")
     let store = RedisStore(configuration, logger: quiet).endingWithTest
     for name in ["closed1", "closed2", "closed3"] {
       @Shared(.redis(name, store: store)) var closed = 1

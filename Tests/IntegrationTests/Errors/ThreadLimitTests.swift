@@ -17,7 +17,7 @@ struct ThreadLimitTests {
       let journal = Journal()
       ThreadLimit.reach()
       var configuration = try RedisConfiguration(url: url)
-      configuration.hurry(label: "service")
+      configuration.retryQuickly(label: "service")
       let store = RedisStore(configuration, logger: journal.logger("service"))
       @Shared(.redis("count", store: store)) var count = 1
       $count.withLock { $0 = 2 }
@@ -44,7 +44,7 @@ struct ThreadLimitTests {
       Watchdog.start(endingWith: 1)
       let journal = Journal()
       var configuration = try RedisConfiguration(url: url)
-      configuration.hurry(label: "service")
+      configuration.retryQuickly(label: "service")
       let store = RedisStore(configuration, logger: journal.logger("service"))
       let (slow, quick) = (
         Shared(wrappedValue: 0, .redis("slow", store: store)), Shared(wrappedValue: 0, .redis("quick", store: store))

@@ -53,8 +53,8 @@ struct BoundedTests {
     try await eventually("the observer is notified of the changes meanwhile") { calls.load(ordering: .relaxed) > 1 }
     $written.withLock { $0 = 51 }
     try await eventually("the observer is notified of the next change") { calls.load(ordering: .relaxed) > 2 }
-    // All changes meanwhile were one delivery.
-    #expect(calls.load(ordering: .relaxed) == 3)
+    // All changes meanwhile were one delivery; the last one may have come after it.
+    #expect((3...4).contains(calls.load(ordering: .relaxed)))
   }
 
   @Test(

@@ -61,7 +61,7 @@ struct ConvergesTests {
     var others = [try backend.store("there") { $0.namespace = "there:" }]
     if let server = (backend as? ServerBackend)?.server {
       var configuration = try RedisConfiguration(url: server.url + "/1")
-      configuration.hurry(label: "elsewhere")
+      configuration.retryQuickly(label: "elsewhere")
       configuration.namespace = "here:"
       others.append(RedisStore(configuration, logger: quiet).endingWithTest)
     }

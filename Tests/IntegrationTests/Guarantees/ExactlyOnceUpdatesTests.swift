@@ -283,7 +283,7 @@ struct ExactlyOnceUpdatesTests {
     await #expect(processExitsWith: .success) { [url = url as String] in
       Watchdog.start(endingWith: 1)
       var configuration = try RedisConfiguration(url: url)
-      configuration.hurry(label: "process")
+      configuration.retryQuickly(label: "process")
       let store = RedisStore(configuration, logger: quiet)
       @Shared(.redis("count", store: store)) var count = 0
       try await withThrowingTaskGroup(of: Void.self) { [$count] group in

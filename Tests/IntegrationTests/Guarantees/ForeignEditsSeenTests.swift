@@ -213,7 +213,7 @@ struct ForeignEditsSeenTests {
     var configuration = try RedisConfiguration(
       url: backend.server.url.replacingOccurrences(of: "redis://", with: "redis://reader:secret@")
     )
-    configuration.hurry(label: "reader")
+    configuration.retryQuickly(label: "reader")
     // Anti-entropy compares nothing during the test.
     configuration.antiEntropyInterval = .seconds(3_600)
     let reader = RedisStore(configuration, logger: quiet).endingWithTest

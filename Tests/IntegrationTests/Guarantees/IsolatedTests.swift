@@ -48,7 +48,7 @@ struct IsolatedTests {
       var configuration = try RedisConfiguration(
         url: backend.server.url.replacingOccurrences(of: "redis://", with: "redis://service:secret@")
       )
-      configuration.hurry(label: "service\(number)")
+      configuration.retryQuickly(label: "service\(number)")
       configuration.namespace = "ns:"
       configuration.antiEntropyInterval = .milliseconds(100)
       return RedisStore(
@@ -128,7 +128,7 @@ struct IsolatedTests {
     let url = backend.server.url.replacingOccurrences(of: "redis://", with: "redis://reader:secret@")
     let journal = Journal()
     var configuration = try RedisConfiguration(url: url)
-    configuration.hurry(label: "reader")
+    configuration.retryQuickly(label: "reader")
     configuration.namespace = "ns:"
     let reader = RedisStore(configuration, logger: journal.logger("reader")).endingWithTest
     let writer = try backend.store("writer") { $0.namespace = "ns:" }

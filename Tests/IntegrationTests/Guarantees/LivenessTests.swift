@@ -14,7 +14,7 @@ struct LivenessTests {
     let backend = try ServerBackend()
     let forwarder = try Forwarder(to: backend.server.port)
     var configuration = try RedisConfiguration(url: "redis://127.0.0.1:\(forwarder.port)")
-    configuration.hurry(label: "service")
+    configuration.retryQuickly(label: "service")
     configuration.keepAliveInterval = .milliseconds(100)
     configuration.requestTimeout = .milliseconds(200)
     configuration.connectTimeout = .milliseconds(200)

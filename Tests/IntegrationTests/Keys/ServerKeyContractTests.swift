@@ -10,7 +10,7 @@ struct ServerKeyContractTests {
   func `keeps its promise`(check: SharedKeyContract<RedisSharedKey<Int>>) async throws {
     let server = try PrivateRedisServer(.unixSocket)
     var configuration = try RedisConfiguration(url: server.url)
-    configuration.hurry(label: "contract")
+    configuration.retryQuickly(label: "contract")
     let store = RedisStore(configuration, logger: quiet).endingWithTest
     let outsider = try RedisConnectionContract.Server(url: server.url, namespace: "").outsider
     try await check.run(on: .init(values: [0, 1, 2, 3], outsider: outsider) { .redis($0, store: store) })

@@ -57,7 +57,7 @@ struct ProcessFactsTests {
   /// Uses a store, and lets it go.
   private static func use(_ url: String, while it: (RedisStore) async throws -> Void = { _ in }) async throws {
     var configuration = try RedisConfiguration(url: url)
-    configuration.hurry(label: "service")
+    configuration.retryQuickly(label: "service")
     let store = RedisStore(configuration, logger: quiet)
     let share = Shared(wrappedValue: 0, .redis("count", store: store))
     try await share.updateAtomically { $0 += 1 }
@@ -143,7 +143,7 @@ struct ProcessFactsTests {
       Watchdog.start(endingWith: 1)
       signal(SIGPIPE, SIG_DFL)
       var configuration = try RedisConfiguration(url: url)
-      configuration.hurry(label: "service")
+      configuration.retryQuickly(label: "service")
       let store = RedisStore(configuration, logger: quiet)
       let share = Shared(wrappedValue: 0, .redis("count", store: store))
       let client = try RedisCommandClient(url: url)
@@ -259,7 +259,7 @@ struct ProcessFactsTests {
       Watchdog.start(endingWith: 1)
       let configurations = try urls.split(separator: " ").map { url in
         var configuration = try RedisConfiguration(url: String(url))
-        configuration.hurry(label: "service")
+        configuration.retryQuickly(label: "service")
         return configuration
       }
       let connector = MovingConnector(configurations)

@@ -41,7 +41,7 @@ struct SentinelTests {
     let group = try await SentinelGroup()
     let writer = Shared(wrappedValue: 0, .redis("count", store: try group.store("writer")))
     var configuration = try RedisConfiguration(url: group.url())
-    configuration.hurry(label: "reader")
+    configuration.retryQuickly(label: "reader")
     configuration.access = .readOnly
     let store = RedisStore(configuration).endingWithTest
     let share = SharedReader(wrappedValue: 0, .redis("count", store: store))

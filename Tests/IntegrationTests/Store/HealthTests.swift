@@ -263,7 +263,7 @@ struct HealthTests {
     try server.command("SET", "count", "5")
     let password = Mutex("wrong")
     var configuration = try RedisConfiguration(url: server.url)
-    configuration.hurry(label: "service")
+    configuration.retryQuickly(label: "service")
     configuration.credentialsProvider = { RedisCredentials(password: password.withLock { $0 }) }
     let store = RedisStore(configuration, logger: quiet).endingWithTest
     @Shared(.redis("count", store: store)) var count = 0

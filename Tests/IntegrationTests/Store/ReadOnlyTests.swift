@@ -173,7 +173,7 @@ struct ReplicaReaderTests {
 
   private func store(_ label: String, at server: PrivateRedisServer, _ access: RedisAccess) throws -> RedisStore {
     var configuration = try RedisConfiguration(url: server.url)
-    configuration.hurry(label: label)
+    configuration.retryQuickly(label: label)
     configuration.access = access
     configuration.keepAliveInterval = .milliseconds(100)
     return RedisStore(configuration, logger: quiet).endingWithTest

@@ -68,7 +68,7 @@ extension Backend {
     wrap: @escaping @Sendable (any RedisConnection, ConnectionPurpose) -> any RedisConnection = { base, _ in base }
   ) throws -> RedisStore {
     var configuration = try configuration()
-    configuration.hurry(label: label)
+    configuration.retryQuickly(label: label)
     configure(&configuration)
     return RedisStore(
       connector: WatchedConnector(base: WrappingConnector(base: connector(configuration), wrap: wrap), way: way),
@@ -136,7 +136,7 @@ enum BackendKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
 let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
 
 extension RedisConfiguration {
-  mutating func hurry(label: String) {
+  mutating func retryQuickly(label: String) {
     self.label = label
     backoff = Backoff(base: .milliseconds(5), cap: .milliseconds(100))
   }

@@ -59,7 +59,7 @@ final class ClusterGroup: Sendable {
 
   func store(_ label: String, _ url: String? = nil) throws -> RedisStore {
     var configuration = try RedisConfiguration(url: url ?? self.url())
-    configuration.hurry(label: label)
+    configuration.retryQuickly(label: label)
     return RedisStore(configuration).endingWithTest
   }
 

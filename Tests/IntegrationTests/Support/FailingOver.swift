@@ -21,7 +21,7 @@ struct FailingOver {
 
   func store(_ label: String, journal: Journal) throws -> RedisStore {
     var configuration = try RedisConfiguration(url: "redis://127.0.0.1:\(address.port)")
-    configuration.hurry(label: label)
+    configuration.retryQuickly(label: label)
     return RedisStore(configuration, logger: journal.logger(label)).endingWithTest
   }
 

@@ -74,7 +74,7 @@ final class SentinelGroup: Sendable {
 
   func store(_ label: String, _ url: String? = nil) throws -> RedisStore {
     var configuration = try RedisConfiguration(url: url ?? self.url())
-    configuration.hurry(label: label)
+    configuration.retryQuickly(label: label)
     return RedisStore(configuration).endingWithTest
   }
 

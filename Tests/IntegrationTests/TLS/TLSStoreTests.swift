@@ -10,7 +10,7 @@
   struct TLSStoreTests {
     private func store(_ url: String, _ journal: Journal = Journal()) throws -> RedisStore {
       var configuration = try RedisConfiguration(url: url)
-      configuration.hurry(label: "service")
+      configuration.retryQuickly(label: "service")
       configuration.operationTimeout = .seconds(3_600)
       return RedisStore(configuration, logger: journal.logger("service")).endingWithTest
     }

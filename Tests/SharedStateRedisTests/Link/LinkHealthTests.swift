@@ -91,7 +91,7 @@ struct LinkHealthTests {
     #expect(told(by: &link) == Told())
   }
 
-  @Test("a value that is shared, or goes, before it is live neither delays that nor hurries it")
+  @Test("a value that is shared, or goes, before it is live neither delays that nor retriesQuickly it")
   func meanwhile() throws {
     var link = LinkState.make()
     let first = try link.join("first")

@@ -53,9 +53,12 @@ struct LinkReportTests {
     #expect(link.valueReports(of: [id]).first?.updates == 1)
   }
 
-  @Test("code that holds a newer version back is named")
+  @Test("code that holds a newer version back is named, until the version is shown")
   func userCode() throws {
     var (link, id) = try makeCurrent()
+    // What says so arrives after the version was shown.
+    link.keptBack(id)
+    #expect(progress(of: id, in: link) == .current)
     link.arrived([link.message(7, "7", of: "count")], on: .subscriber, epoch: link.session.epoch, now: start)
     link.keptBack(id)
     #expect(progress(of: id, in: link) == .waitingForUserCode)

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Reads the keys of dictionaries of one type from the names of members.
-struct DictionaryKeys<Key: Decodable & Equatable>: Sendable {
+struct DictionaryKeys<Key: Decodable & Hashable>: Sendable {
   let kind = DictionaryKeyKind(Key.self)
 
   /// Makes a key from a name, which its type may not accept.
