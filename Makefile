@@ -216,7 +216,7 @@ check-examples:
 
 # Tests that start their own program again and wait for its exit. Under the sanitizer, the runner waits for children in
 # a way that never ends while the sanitizer or other tests have children. These tests run in the ordinary run only.
-EXIT_TESTS = '(NestedUseTests|DependencyTrapTests|IdentifiedArrayTrapTests|FileStorageCrashTests|normalExit\(\)|lateFactory\(\)|ExactlyOnceUpdatesTests\.processes\(\)|DescriptorTests|ProcessFactsTests|CompileError|readInReducer)'
+EXIT_TESTS = '(NestedUseTests|DependencyTrapTests|IdentifiedArrayTrapTests|FileStorageCrashTests|normalExit\(\)|lateFactory\(\)|ExactlyOnceUpdatesTests/processes\(\)|DescriptorTests|ProcessFactsTests|CompileError|readInReducer)'
 
 # Tests that fill a server's memory and check every value all the time. They take seconds, but minutes under the
 # sanitizer, where waits time out. They run in the ordinary run only.

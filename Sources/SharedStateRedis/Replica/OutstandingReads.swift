@@ -46,11 +46,6 @@ struct OutstandingReads: Sendable {
     loads[waiter] = nextRead
   }
 
-  /// Lets all explicit loads wait for the next read: an answer was not conclusive.
-  mutating func loadAgain() {
-    for waiter in loads.keys { loads[waiter] = nextRead }
-  }
-
   /// An explicit load has stopped waiting.
   mutating func forget(_ waiter: UInt64) {
     loads[waiter] = nil
