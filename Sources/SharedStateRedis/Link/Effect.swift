@@ -81,8 +81,6 @@ extension LinkState.Effect {
     }
   }
 
-  var isShowing: Bool { if case .show = self { true } else { false } }
-
   var isDecision: Bool { if case .decided = self { true } else { false } }
 
   /// Whether this effect makes an earlier one of the same owner pointless.

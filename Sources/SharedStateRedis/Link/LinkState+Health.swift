@@ -36,7 +36,7 @@ extension LinkState {
 
   /// User code keeps the value from being shown: a decoder, or a closure that holds the value's lock.
   package mutating func keptBack(_ id: ReplicaID) {
-    // The closure may have ended meanwhile, and have shown it.
+    // The code may have other work, such as encoding; or the closure has ended meanwhile, and the value was shown.
     guard members[id]?.replica.shown.showing != nil else { return }
     members[id]?.isKeptBack = true
     look(atProgressOf: id)

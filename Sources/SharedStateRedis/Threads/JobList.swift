@@ -20,7 +20,6 @@ final class JobList: Sendable {
 
   private struct Running: Sendable {
     let owner: Job.Owner?
-    let isShowing: Bool
     /// How many ticks in a row have found this job running.
     var ticks = 0
     /// How long its thread had waited for a processor at the first of these ticks.
@@ -72,7 +71,7 @@ final class JobList: Sendable {
         defer { (state.outcomes, state.sliceEnd, state.jobs) = ([], nil, Queue()) }
         return .report(state.outcomes, rest: state.jobs.all)
       }
-      (state.running, state.sliceEnd) = (Running(owner: job.owner, isShowing: job.isShowing), sliceEnd)
+      (state.running, state.sliceEnd) = (Running(owner: job.owner), sliceEnd)
       return .job(job)
     }
   }
@@ -102,23 +101,22 @@ final class JobList: Sendable {
   /// - Parameters:
   ///   - turn: The number of the other thread.
   ///   - start: Starts the other thread.
-  /// - Returns: The owner of that job, whether it shows a value, and the owner's other jobs; `nil`: the thread is not
-  ///   running a job any more.
+  /// - Returns: The owner of that job, and the owner's other jobs; `nil`: the thread is not running a job any more.
   func relieve<Failure>(
     by turn: UInt64,
     _ start: () throws(Failure) -> Void
-  ) throws(Failure) -> (owner: Job.Owner?, isShowing: Bool, jobs: [Job])? {
+  ) throws(Failure) -> (owner: Job.Owner?, jobs: [Job])? {
     try state.withLock { state throws(Failure) in
       guard let running = state.running else { return nil }
       try start()
       (state.running, state.sliceEnd, state.turn, state.thread) = (nil, nil, turn, nil)
-      guard let owner = running.owner else { return (nil, false, []) }
+      guard let owner = running.owner else { return (nil, []) }
       var (its, others) = ([Job](), Queue<Job>())
       while let job = state.jobs.popFirst() {
         if job.owner == owner { its.append(job) } else { others.append(job) }
       }
       state.jobs = others
-      return (owner, running.isShowing, its)
+      return (owner, its)
     }
   }
 }

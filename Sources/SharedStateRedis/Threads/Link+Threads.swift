@@ -367,10 +367,7 @@ extension Link {
     guard let relieved else { return }
     guarded.lastTurn = turn
     guard let owner = relieved.owner else { return }
-    let waiting = guarded.slow[owner]?.jobs ?? []
-    if relieved.isShowing || waiting.contains(where: \.isShowing), case .value(let id) = owner {
-      guarded.state.keptBack(id)
-    }
+    if case .value(let id) = owner { guarded.state.keptBack(id) }
     if guarded.served == owner {
       // The job was a postponed one.
       guarded.served = nil

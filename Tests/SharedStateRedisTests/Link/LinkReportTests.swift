@@ -56,7 +56,7 @@ struct LinkReportTests {
   @Test("code that holds a newer version back is named, until the version is shown")
   func userCode() throws {
     var (link, id) = try makeCurrent()
-    // What says so arrives after the version was shown.
+    // The code encodes, or what says so arrives after the version was shown.
     link.keptBack(id)
     #expect(progress(of: id, in: link) == .current)
     link.arrived([link.message(7, "7", of: "count")], on: .subscriber, epoch: link.session.epoch, now: start)

@@ -29,8 +29,6 @@ struct JobListTests {
     #expect(list.tick() == true)
     let relieved = list.relieve(by: 2) {}
     #expect(relieved?.owner == .value(1) && relieved?.jobs.map(\.owner) == [.value(1)])
-    // Only a job that shows a value keeps it back.
-    #expect(relieved?.isShowing == false)
     #expect(owner(of: list.next(for: 1, after: nil, now: now)) == nil)
     list.begin(2)
     #expect(owner(of: list.next(for: 2, after: nil, now: now)) == .value(2))

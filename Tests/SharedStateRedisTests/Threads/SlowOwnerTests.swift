@@ -27,7 +27,7 @@ struct SlowOwnerTests {
     let id = try link.join("count")
     link.connect(at: start)
     link.answerOnce(at: start, stored: .document(7, "1"))
-    let show = try #require(link.takeEffects().first { $0.isShowing })
+    let show = try #require(link.takeEffects().first { if case .show = $0 { true } else { false } })
     #expect(!link.isLive)
 
     func isLive(behind slow: SlowOwner, served: Job.Owner? = nil) -> Bool {
