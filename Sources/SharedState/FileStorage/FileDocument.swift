@@ -41,7 +41,8 @@ final class FileDocument: Sendable {
 
   let path: String
   private let files: any FileSystem
-  private let queue = DispatchQueue(label: "SharedState.FileDocument")
+  /// Checks the file. A test can wait for it.
+  let queue = DispatchQueue(label: "SharedState.FileDocument")
   private let writer: ThrottledWriter
   private let state = Mutex(State())
   private let onDeinit: @Sendable () -> Void
