@@ -5,7 +5,7 @@ import Testing
 /// the crash names it.
 @Suite("The fuzzer's inputs", .timeLimit(.minutes(5)))
 struct CorpusTests {
-  @Test("pass their checks", arguments: FuzzTarget.all.map(\.name))
+  @Test("Every input in the fuzzer's corpus passes its checks", arguments: FuzzTarget.all.map(\.name))
   func corpus(_ name: String) throws {
     let target = try #require(FuzzTarget.all.first { $0.name == name })
     let folder = URL(fileURLWithPath: #filePath).appending(path: "../../../Fuzz/Corpus/\(name)").standardized

@@ -6,7 +6,7 @@ import Testing
 @Suite("A program with closures of the main actor", .timeLimit(.minutes(5)))
 struct MainThreadProgramTests {
   @Test(
-    "receives the changes of others on its main thread",
+    "Observers of the main actor are notified on the main thread of changes made elsewhere",
     arguments: ["inMemory", "appStorage", "fileStorage", "redis"],
     ["dispatch", "runLoop"]
   )
@@ -20,14 +20,14 @@ struct MainThreadProgramTests {
     #expect(output == "[0, 1, 2, 3, 4]")
   }
 
-  @Test("gets a warning when its main thread does not run the queue on which it has subscribed")
+  @Test("A warning names a subscribed share when the main thread does not run the main queue")
   func blocked() async throws {
     let told = try await CommandLineTool.firstLineOfError("MainThreadProgram", ["block"])
     #expect(told.contains("The main queue has not run for a second."))
     #expect(told.contains(#"'Shared<Int>(.inMemory("count"))@MainThreadProgram/Neglect.swift:"#))
   }
 
-  @Test("reports undelivered changes once when it ends")
+  @Test("A program reports undelivered changes once when it ends")
   func leave() async throws {
     let errors = try await CommandLineTool.errors("MainThreadProgram", ["leave", "unix:///nowhere"])
     let told = errors.split(separator: "\n").filter {
@@ -38,7 +38,7 @@ struct MainThreadProgramTests {
     #expect(told.first?.contains("server=/nowhere") == true)
   }
 
-  @Test("delivers pending changes when it ends, if asked to, and then reports nothing")
+  @Test("A program that flushes at exit delivers its pending changes and reports none")
   func deliver() async throws {
     let server = try PrivateRedisServer()
     let errors = try await CommandLineTool.errors("MainThreadProgram", ["deliver", server.url])
@@ -46,7 +46,7 @@ struct MainThreadProgramTests {
     #expect(try server.command("GET", "count").text == "1")
   }
 
-  @Test("gets a report of a load error that it ignores")
+  @Test("A load error that a program ignores is reported")
   func ignored() async throws {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("damaged-\(UUID()).json")
     try Data("no number".utf8).write(to: file)

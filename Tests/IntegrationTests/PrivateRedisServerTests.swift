@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedisTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("PrivateRedisServer", .timeLimit(.minutes(5)))
 struct PrivateRedisServerTests {
   private func pid(_ server: PrivateRedisServer) throws -> pid_t {
     let info = try #require(try server.command("INFO", "server").text)
@@ -10,7 +10,7 @@ struct PrivateRedisServerTests {
     return try #require(pid_t(line.dropFirst("process_id:".count)))
   }
 
-  @Test(arguments: PrivateRedisServer.Address.allCases)
+  @Test("A restarted server is empty", arguments: PrivateRedisServer.Address.allCases)
   func isEmptyAfterARestart(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     try server.command("SET", "a", "1")
@@ -18,7 +18,10 @@ struct PrivateRedisServerTests {
     #expect(try server.command("GET", "a") == .null)
   }
 
-  @Test(arguments: PrivateRedisServer.Address.allCases)
+  @Test(
+    "A persistent server keeps its data when it is killed or stopped",
+    arguments: PrivateRedisServer.Address.allCases
+  )
   func keepsItsDataWhenThatWasAsked(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address, isPersistent: true)
     try server.command("SET", "a", "1")
@@ -31,7 +34,8 @@ struct PrivateRedisServerTests {
     #expect(try server.command("GET", "a").text == "1")
   }
 
-  @Test func leavesNeitherAProcessNorAFolder() throws {
+  @Test("A released server leaves neither a process nor a folder")
+  func leavesNeitherAProcessNorAFolder() throws {
     var server: PrivateRedisServer? = try PrivateRedisServer()
     let folder = try #require(server?.folder)
     let pid = try pid(#require(server))
@@ -43,7 +47,8 @@ struct PrivateRedisServerTests {
     #expect(!FileManager.default.fileExists(atPath: folder.path))
   }
 
-  @Test func aConfigurationThatTheServerRefusesIsReportedWithItsLog() {
+  @Test("A configuration that the server refuses is reported with its log")
+  func aConfigurationThatTheServerRefusesIsReportedWithItsLog() {
     let error = #expect(throws: PrivateRedisServerError.self) {
       try PrivateRedisServer(configuration: ["no-such-directive yes"])
     }
@@ -51,7 +56,8 @@ struct PrivateRedisServerTests {
     #expect(error?.description.contains("no-such-directive") == true)
   }
 
-  @Test func aStoppedServerCannotBePaused() throws {
+  @Test("A stopped server cannot be paused")
+  func aStoppedServerCannotBePaused() throws {
     let server = try PrivateRedisServer()
     server.stop()
     do {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Every wait of a test ends", .timeLimit(.minutes(5)))
 struct WaitingTests {
-  @Test("a wait whose task is cancelled ends, and says what it waited for")
+  @Test("A cancelled wait throws an error that names what it waited for")
   func cancellation() async throws {
     let wait = Task { try await eventually("a blue moon") { false } }
     wait.cancel()
@@ -14,7 +14,7 @@ struct WaitingTests {
     #expect(error?.description == "the wait for a blue moon failed")
   }
 
-  @Test("a wait for a value says which value it found instead")
+  @Test("A failed wait for a value reports the value it found instead")
   func found() async throws {
     let count = Shared(value: 7)
     let wait = Task { try await count.becomes(8) }
@@ -23,7 +23,7 @@ struct WaitingTests {
     #expect(error?.description == "the wait for 8 failed; found: 7")
   }
 
-  @Test("a wait for an element says which one came last, and returns the wanted one")
+  @Test("A wait for an element returns the wanted one, or reports the last one if it fails")
   func element() async throws {
     let count = Shared(value: 7)
     let (seen, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -40,7 +40,7 @@ struct WaitingTests {
     #expect(try await count.updates.first(within: .seconds(3_600)) { $0 == 7 } == 7)
   }
 
-  @Test("a wait for an element has a deadline, and an end with its sequence, and fails the test then")
+  @Test("A wait for an element fails the test at its deadline or when the sequence ends")
   func deadline() async throws {
     let count = Shared(value: 7)
     let (ended, continuation) = AsyncStream.makeStream(of: Int.self)
@@ -58,7 +58,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("stores end with their test, even if it fails with an undelivered change and without a server")
+  @Test("Stores stop at the end of their test, even if it fails with a pending change and no server")
   func storesEnd() async throws {
     let test = try #require(Test.current)
     let kept = Mutex<RedisStore?>(nil)
@@ -81,7 +81,7 @@ struct WaitingTests {
     while store != nil { try await Task.sleep(for: .milliseconds(1)) }
   }
 
-  @Test("resuming a server never waits, even if the server is not paused")
+  @Test("Resuming a server never blocks, even if the server is not paused")
   func resume() throws {
     let server = try PrivateRedisServer()
     try server.resume()

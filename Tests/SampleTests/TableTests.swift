@@ -2,21 +2,25 @@ import Foundation
 import Testing
 
 /// The table in the README beside these tests says where each sample is. It has to be true and complete.
-@Suite(.timeLimit(.minutes(5))) struct TableTests {
+@Suite("The table of samples", .timeLimit(.minutes(5)))
+struct TableTests {
   private let folder = URL(filePath: #filePath).deletingLastPathComponent()
 
-  @Test func everyTestOfTheTableExists() throws {
+  @Test("Every test in the table exists")
+  func everyTestOfTheTableExists() throws {
     let tests = try declaredTests()
     let listed = try listedTests()
     #expect(listed.count > 50)
     #expect(listed.subtracting(tests) == [])
   }
 
-  @Test func everyTestIsInTheTable() throws {
+  @Test("Every test is in the table")
+  func everyTestIsInTheTable() throws {
     #expect(try declaredTests().subtracting(listedTests()) == [])
   }
 
-  @Test func everyDocumentHasAsManyRowsAsBlocks() throws {
+  @Test("Every document has as many rows as blocks, and each row names a test")
+  func everyDocumentHasAsManyRowsAsBlocks() throws {
     let documents = try readMe().components(separatedBy: "\n## ").filter {
       $0.prefix { $0 != "\n" }.hasSuffix(" blocks")
     }
@@ -53,7 +57,7 @@ import Testing
         tests.insert("Proofs/\(name)")
       } else if name.hasSuffix("Tests"), name != "CompileErrorTests" {
         let text = try String(contentsOf: file, encoding: .utf8)
-        for match in text.matches(of: /@Test\b.*?func (\w+)\(/) { tests.insert("\(name)/\(match.output.1)") }
+        for match in text.matches(of: /@Test\b(?s:.*?)\bfunc (\w+)\(/) { tests.insert("\(name)/\(match.output.1)") }
       }
     }
     return tests

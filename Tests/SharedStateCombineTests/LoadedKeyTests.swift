@@ -23,7 +23,7 @@ struct LoadedKeyTests {
 
   private func share(_ key: some SharedKey<Int>) -> Shared<Int> { Shared(wrappedValue: 0, key) }
 
-  @Test("publishes what it finds once", arguments: Kind.allCases, [true, false])
+  @Test("A load of another key publishes the found value once", arguments: Kind.allCases, [true, false])
   func publishes(kind: Kind, isShared: Bool) async throws {
     var other: Shared<Int>? = share(kind.key)
     other?.withLock { $0 = 42 }
@@ -50,7 +50,7 @@ struct LoadedKeyTests {
     withExtendedLifetime((cancellable, other)) {}
   }
 
-  @Test("publishes nothing when it finds the present value", arguments: Kind.allCases)
+  @Test("A load of another key publishes nothing if it finds the present value", arguments: Kind.allCases)
   func present(kind: Kind) async throws {
     let other = share(kind.key)
     other.withLock { $0 = 42 }
@@ -65,7 +65,7 @@ struct LoadedKeyTests {
     withExtendedLifetime(cancellable) {}
   }
 
-  @Test("a load that finds the present value publishes nothing")
+  @Test("A reload of the same key publishes nothing if it finds the present value")
   func again() async throws {
     let share = share(AnswerKey())
     #expect(share.wrappedValue == 42)
@@ -78,7 +78,7 @@ struct LoadedKeyTests {
     withExtendedLifetime(cancellable) {}
   }
 
-  @Test("what the key tells twice is published once")
+  @Test("A value that the key yields twice is published once")
   func toldTwice() async throws {
     let key = AnswerKey()
     let share = share(key)
@@ -91,7 +91,7 @@ struct LoadedKeyTests {
     withExtendedLifetime(cancellable) {}
   }
 
-  @Test("what a load and the key tell at the same moment is published once")
+  @Test("A value that a load and the key deliver at the same moment is published once")
   func toldTogether() async throws {
     let key = ComparedKey()
     let share = Shared(wrappedValue: Compared(number: 0), key)

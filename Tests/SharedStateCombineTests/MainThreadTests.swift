@@ -24,7 +24,7 @@ struct MainThreadTests {
     }
   }
 
-  @Test("hears there of what other threads do, in order with its own changes")
+  @Test("A main-thread subscriber receives other threads' changes there, in order with its own")
   func order() async throws {
     let count = Shared(value: 0)
     let heard = Heard()
@@ -42,7 +42,7 @@ struct MainThreadTests {
     withExtendedLifetime(cancellable) {}
   }
 
-  @Test("hears there of what comes from elsewhere, and of a share that is assigned elsewhere")
+  @Test("A main-thread subscriber is notified there of storage changes and reassignments by other threads")
   func remote() async throws {
     @Dependency(\.defaultAppStorage) var defaults
     let count = Shared(wrappedValue: 0, .appStorage("count"))
@@ -60,7 +60,7 @@ struct MainThreadTests {
     withExtendedLifetime(cancellable) {}
   }
 
-  @Test("has been told of what it does when the call returns")
+  @Test("A main-thread subscriber is notified of the main thread's own changes before the call returns")
   func synchronous() {
     @Dependency(\.defaultAppStorage) var defaults
     let count = Shared(wrappedValue: 0, .appStorage("count"))
@@ -84,7 +84,7 @@ struct MainThreadTests {
     withExtendedLifetime(cancellable) {}
   }
 
-  @Test("is not waited for, and whoever subscribes elsewhere is not told there")
+  @Test("A subscriber on another thread is never notified on the main thread")
   func elsewhere() async throws {
     @Dependency(\.defaultAppStorage) var defaults
     let count = Shared(wrappedValue: 0, .appStorage("count"))
@@ -104,7 +104,7 @@ struct MainThreadTests {
     withExtendedLifetime((cancellable, ownCancellable)) {}
   }
 
-  @Test("delivers there what is asked for elsewhere")
+  @Test("A main-thread subscriber receives a value there even if another thread requested it")
   func demand() async throws {
     let count = Shared(value: 0)
     let heard = Heard()

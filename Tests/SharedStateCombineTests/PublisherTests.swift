@@ -4,8 +4,10 @@ import SharedStateCombine
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct PublisherTests {
-  @Test func thePresentValueThenEveryChangeArrivesAtOnce() {
+@Suite("The publisher of a share", .timeLimit(.minutes(5)))
+struct PublisherTests {
+  @Test("A subscriber receives the current value, then every change immediately, until it cancels")
+  func thePresentValueThenEveryChangeArrivesAtOnce() {
     let count = Shared(value: 0)
     var received: [Int] = []
     let cancellable = count.publisher.sink { received.append($0) }
@@ -18,7 +20,8 @@ import Testing
     #expect(received == [0, 1, 1])
   }
 
-  @Test func aReaderPublishesToo() {
+  @Test("A reader publishes the changes of its share")
+  func aReaderPublishesToo() {
     let count = Shared(value: 0)
     var received: [Int] = []
     let cancellable = SharedReader(count).publisher.sink { received.append($0) }
@@ -27,7 +30,8 @@ import Testing
     withExtendedLifetime(cancellable) {}
   }
 
-  @Test func aDerivedSharePublishesItsPart() {
+  @Test("A derived share publishes its part after every change of the whole")
+  func aDerivedSharePublishesItsPart() {
     struct Pair { var first = 0; var second = "" }
     let pair = Shared(value: Pair())
     var received: [Int] = []
@@ -38,7 +42,8 @@ import Testing
     withExtendedLifetime(cancellable) {}
   }
 
-  @Test func aSubscriberMayMutateAndCancelInsideANotification() {
+  @Test("A subscriber may change the value and cancel inside a notification")
+  func aSubscriberMayMutateAndCancelInsideANotification() {
     let count = Shared(value: 0)
     var received: [Int] = []
     var cancellable: AnyCancellable?
@@ -53,7 +58,8 @@ import Testing
     #expect(received == [0, 1, 2, 3, 4, 5])
   }
 
-  @Test func operatorsThatCancelEarlyGetTheirValue() {
+  @Test("Operators that cancel early receive their values")
+  func operatorsThatCancelEarlyGetTheirValue() {
     let count = Shared(value: 7)
     var received: [Int] = []
     let first = count.publisher.first().sink { received.append($0) }
@@ -63,7 +69,8 @@ import Testing
     withExtendedLifetime((first, rest)) {}
   }
 
-  @Test func aSubscriberGetsAsManyValuesAsItAsksForAndTheNewestOfThose() {
+  @Test("A subscriber receives as many values as it requests, without outdated ones")
+  func aSubscriberGetsAsManyValuesAsItAsksForAndTheNewestOfThose() {
     let count = Shared(value: 0)
     let subscriber = Reluctant()
     count.publisher.subscribe(subscriber)
@@ -82,7 +89,8 @@ import Testing
     #expect(subscriber.received == [0, 3, 4])
   }
 
-  @Test func thePublisherFollowsTheShare() {
+  @Test("A publisher follows its share when another share is assigned to it")
+  func thePublisherFollowsTheShare() {
     let (share, other) = (Shared(value: 0), Shared(value: 10))
     var received: [Int] = []
     let cancellable = share.publisher.sink { received.append($0) }
@@ -92,7 +100,8 @@ import Testing
     withExtendedLifetime(cancellable) {}
   }
 
-  @Test func assigningAShareOfTheSameValuePublishesItAgain() {
+  @Test("Assigning a share of the same value publishes the value again")
+  func assigningAShareOfTheSameValuePublishesItAgain() {
     let share = Shared(wrappedValue: 1, .inMemory("count"))
     var received: [Int] = []
     let cancellable = share.publisher.sink { received.append($0) }
@@ -102,7 +111,8 @@ import Testing
     withExtendedLifetime(cancellable) {}
   }
 
-  @Test func aSubscriptionKeepsTheValueAliveAndLetsItGo() {
+  @Test("A subscription retains the value until it is cancelled")
+  func aSubscriptionKeepsTheValueAliveAndLetsItGo() {
     final class Object: Sendable {}
     weak var released: Object?
     var cancellable: AnyCancellable?
@@ -117,7 +127,8 @@ import Testing
     #expect(released == nil)
   }
 
-  @Test func changesOfSeveralThreadsArriveOneByOneAndInOrder() async {
+  @Test("Changes from concurrent tasks are received one by one and in order")
+  func changesOfSeveralThreadsArriveOneByOneAndInOrder() async {
     let count = Shared(value: 0)
     let received = Mutex<[Int]>([])
     let cancellable = count.publisher.sink { value in received.withLock { $0.append(value) } }

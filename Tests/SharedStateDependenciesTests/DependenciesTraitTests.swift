@@ -3,44 +3,57 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.dependency(\.name, "suite"), .dependencies { $0.settings.volume = 7 }, .timeLimit(.minutes(5)))
+@Suite(
+  "The dependencies trait",
+  .dependency(\.name, "suite"),
+  .dependencies { $0.settings.volume = 7 },
+  .timeLimit(.minutes(5))
+)
 struct DependenciesTraitTests {
   @Dependency(\.name) var name
   @Dependency(\.settings) var settings
   @Dependency(\.counter) var counter
 
-  @Test func suiteOverridesForItsTests() {
+  @Test("A suite overrides dependencies for its tests")
+  func suiteOverridesForItsTests() {
     #expect(name == "suite")
     #expect(settings == Settings(volume: 7))
   }
 
-  @Test(.dependency(\.name, "test"), .dependencies { $0.settings.pitch = 8 })
+  @Test(
+    "A test adds its overrides to those of its suite",
+    .dependency(\.name, "test"),
+    .dependencies { $0.settings.pitch = 8 }
+  )
   func testAddsToItsSuite() {
     #expect(name == "test")
     #expect(settings == Settings(volume: 7, pitch: 8))
   }
 
-  @Suite(.timeLimit(.minutes(5))) struct Nested {
+  @Suite("A nested suite", .timeLimit(.minutes(5)))
+  struct Nested {
     @Dependency(\.name) var name
 
-    @Test func nestedSuiteInherits() {
+    @Test("A nested suite inherits the overrides of the outer suite")
+    func nestedSuiteInherits() {
       #expect(name == "suite")
     }
   }
 
-  @Test(arguments: 0..<20)
+  @Test("Each case of a parameterised test has fresh values", arguments: 0..<20)
   func caseHasFreshValues(index: Int) async {
     #expect(counter.increment() == 1)
     #expect(await Task { counter.increment() }.value == 2)
     #expect(DependencyValues.current.cache != nil)
   }
 
-  @Test(.dependency(\.counter, Counter()), arguments: 0..<20)
+  @Test("An override is evaluated for each test case", .dependency(\.counter, Counter()), arguments: 0..<20)
   func overrideIsEvaluatedForEachCase(index: Int) {
     #expect(counter.increment() == 1)
   }
 
-  @Test func valuesAreReleasedWhenTheScopeEnds() async throws {
+  @Test("Values are released when the scope of the trait ends")
+  func valuesAreReleasedWhenTheScopeEnds() async throws {
     let test = try #require(Test.current)
     let trait: DependenciesTrait = .dependencies
     let observed = WeakBox()
@@ -53,7 +66,8 @@ struct DependenciesTraitTests {
     #expect(observed.isReleased)
   }
 
-  @Test func errorOfAnOverrideFailsTheTest() async throws {
+  @Test("An error in an override is rethrown, and the test does not run")
+  func errorOfAnOverrideFailsTheTest() async throws {
     let test = try #require(Test.current)
     let trait: DependenciesTrait = .dependencies { _ in throw TestError() }
     await #expect(throws: TestError.self) {
@@ -61,13 +75,13 @@ struct DependenciesTraitTests {
     }
   }
 
-  @Test(.dependency(WallClock(hour: 5)))
+  @Test("A trait overrides a dependency that is its own key", .dependency(WallClock(hour: 5)))
   func dependencyThatIsItsOwnKey() {
     @Dependency(WallClock.self) var clock
     #expect(clock.hour == 5)
   }
 
-  @Test(.dependency(\.settings.pitch, 9))
+  @Test("A trait overrides one property of a dependency", .dependency(\.settings.pitch, 9))
   func propertyOfADependency() {
     #expect(settings == Settings(volume: 7, pitch: 9))
   }

@@ -2,8 +2,10 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(5))) struct DependencyContextTests {
-  @Test func contextOfTheProcessIsDetected() {
+@Suite("DependencyContext", .timeLimit(.minutes(5)))
+struct DependencyContextTests {
+  @Test("The context is detected from the test run and the environment")
+  func contextOfTheProcessIsDetected() {
     let preview = ["XCODE_RUNNING_FOR_PREVIEWS": "1"]
     #expect(DependencyContext.detect(isTesting: false, environment: [:]) == .live)
     #expect(DependencyContext.detect(isTesting: false, environment: ["XCODE_RUNNING_FOR_PREVIEWS": "0"]) == .live)

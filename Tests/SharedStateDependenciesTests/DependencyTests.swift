@@ -3,8 +3,10 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(5))) struct DependencyTests {
-  @Test func valuesOfItsCreationAreRemembered() {
+@Suite("Dependency", .timeLimit(.minutes(5)))
+struct DependencyTests {
+  @Test("A dependency remembers the values in force at its creation")
+  func valuesOfItsCreationAreRemembered() {
     let model = withDependencies {
       $0.name = "captured"
     } operation: {
@@ -13,7 +15,8 @@ import Testing
     #expect(model.name == "captured")
   }
 
-  @Test func presentOverrideCountsMoreThanARememberedOne() {
+  @Test("An override in force takes precedence over a remembered one")
+  func presentOverrideCountsMoreThanARememberedOne() {
     let model = withDependencies {
       $0.name = "captured"
       $0.counter = Counter()
@@ -29,7 +32,8 @@ import Testing
     }
   }
 
-  @Test func contextOfItsCreationIsRemembered() {
+  @Test("A dependency remembers the context of its creation")
+  func contextOfItsCreationIsRemembered() {
     let model = withDependencies {
       $0.context = .live
     } operation: {
@@ -43,7 +47,8 @@ import Testing
     }
   }
 
-  @Test func modelKeepsTheDefaultsOfItsTestInDetachedTasksAndOnThreads() async {
+  @Test("A model keeps the defaults of its test in detached tasks and on threads")
+  func modelKeepsTheDefaultsOfItsTestInDetachedTasksAndOnThreads() async {
     let model = Model()
     let counter = DependencyValues.current.counter
     #expect(await Task.detached { model.counter }.value === counter)
@@ -53,14 +58,16 @@ import Testing
     #expect(onThread === counter)
   }
 
-  @Test func modelOfAnotherTestSeesThePresentTest() async {
+  @Test("A model from another test reads the defaults of the current test")
+  func modelOfAnotherTestSeesThePresentTest() async {
     let foreign = DependencyValues()
     let model = DependencyValues.withInForce(foreign) { Model() }
     #expect(model.counter === DependencyValues.current.counter)
     #expect(model.counter !== foreign.counter)
   }
 
-  @Test func dependencyCanBeSeenAsAnotherType() {
+  @Test("A dependency can be read as another type")
+  func dependencyCanBeSeenAsAnotherType() {
     @Dependency(\.settings, as: (any Sendable & Equatable).self) var settings
     @Dependency(WallClock.self, as: (any Equatable).self) var clock
     withDependencies {

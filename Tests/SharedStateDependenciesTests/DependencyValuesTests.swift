@@ -3,10 +3,12 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(5))) struct DependencyValuesTests {
+@Suite("DependencyValues", .timeLimit(.minutes(5)))
+struct DependencyValuesTests {
   @Dependency(\.name) var name
 
-  @Test func defaultIsChosenByTheContext() {
+  @Test("The context selects the default")
+  func defaultIsChosenByTheContext() {
     #expect(name == "test")
     withDependencies {
       $0.context = .live
@@ -21,7 +23,8 @@ import Testing
     #expect(DependencyValues.current.context == .test)
   }
 
-  @Test func innermostOverrideCounts() {
+  @Test("The innermost override is in force")
+  func innermostOverrideCounts() {
     withDependencies {
       $0.name = "outer"
     } operation: {
@@ -41,7 +44,8 @@ import Testing
     #expect(name == "test")
   }
 
-  @Test func operationReturnsItsResult() async {
+  @Test("withDependencies returns the result of its operation")
+  func operationReturnsItsResult() async {
     #expect(
       withDependencies {
         $0.name = "a"
@@ -59,7 +63,8 @@ import Testing
     #expect(count == 2)
   }
 
-  @Test func errorsPassThroughAndEndTheScope() async {
+  @Test("An error in an override or operation is rethrown and ends the scope")
+  func errorsPassThroughAndEndTheScope() async {
     #expect(throws: TestError.self) {
       try withDependencies {
         $0.name = "a"
@@ -85,7 +90,8 @@ import Testing
   }
 
   @MainActor
-  @Test func asynchronousOperationStaysOnItsActor() async {
+  @Test("An asynchronous operation and its overrides stay on the actor of the caller")
+  func asynchronousOperationStaysOnItsActor() async {
     await withDependencies {
       MainActor.assertIsolated()
       await Task.yield()
@@ -97,7 +103,8 @@ import Testing
     }
   }
 
-  @Test func nilIsAValue() {
+  @Test("An override with nil replaces the default")
+  func nilIsAValue() {
     @Dependency(\.nickname) var nickname
     #expect(nickname == nil)
     withDependencies {
@@ -118,7 +125,8 @@ import Testing
     }
   }
 
-  @Test func aTypeCanBeItsOwnKey() {
+  @Test("A type can be the key of its own dependency")
+  func aTypeCanBeItsOwnKey() {
     @Dependency(WallClock.self) var clock
     #expect(clock.hour == 12)
     withDependencies {
@@ -128,11 +136,13 @@ import Testing
     }
   }
 
-  @Test func defaultIsKept() {
+  @Test("Two reads of a default return the same object")
+  func defaultIsKept() {
     #expect(DependencyValues.current.counter === DependencyValues.current.counter)
   }
 
-  @Test func everyThreadGetsTheSameDefault() async {
+  @Test("Concurrent tasks get the same default")
+  func everyThreadGetsTheSameDefault() async {
     let values = DependencyValues.current.withOwnCache()
     let counters = await withTaskGroup(of: Counter.self) { group in
       for _ in 0..<100 {
@@ -143,7 +153,8 @@ import Testing
     #expect(counters.count == 1)
   }
 
-  @Test func testDefaultSeesOverrides() {
+  @Test("A default of the test context sees the overrides in force")
+  func testDefaultSeesOverrides() {
     withDependencies {
       $0.name = "you"
     } operation: {
@@ -152,7 +163,8 @@ import Testing
     }
   }
 
-  @Test func liveDefaultOutlivesAScopeAndSeesNoOverrides() {
+  @Test("A live default ignores overrides and stays the same when their scope ends")
+  func liveDefaultOutlivesAScopeAndSeesNoOverrides() {
     withDependencies {
       $0.context = .live
     } operation: {
@@ -166,7 +178,8 @@ import Testing
     }
   }
 
-  @Test func newValuesAreFresh() {
+  @Test("New values include no prepared, used or overridden ones")
+  func newValuesAreFresh() {
     prepareDependencies { $0.name = "prepared" }
     let used = DependencyValues.current.counter
     withDependencies {
@@ -186,7 +199,8 @@ import Testing
     }
   }
 
-  @Test func everyContextHasFreshValues() {
+  @Test("The values of each context ignore prepared ones, and can replace those in force")
+  func everyContextHasFreshValues() {
     prepareDependencies { $0.name = "prepared" }
     #expect(DependencyValues.live.name == "live")
     #expect(DependencyValues.preview.name == "preview")

@@ -4,7 +4,8 @@ import Testing
 @testable import SharedStateDependencies
 
 /// Each of these tests and cases increments its own counter, many at the same time.
-@Suite(.timeLimit(.minutes(5))) struct IsolationTests {
+@Suite("The isolation of tests", .timeLimit(.minutes(5)))
+struct IsolationTests {
   @Dependency(\.counter) var counter
 
   private func expectFreshCounter() async {
@@ -16,30 +17,33 @@ import Testing
     #expect(await child == 4)
   }
 
-  @Test func testHasFreshValues() async { await expectFreshCounter() }
+  @Test("A test has fresh values")
+  func testHasFreshValues() async { await expectFreshCounter() }
 
-  @Test func anotherTestHasFreshValues() async { await expectFreshCounter() }
+  @Test("Another test with the same body has fresh values")
+  func anotherTestHasFreshValues() async { await expectFreshCounter() }
 
-  @Test(arguments: 0..<200)
+  @Test("Each case of a parameterised test has fresh values", arguments: 0..<200)
   func caseHasFreshValues(index: Int) async { await expectFreshCounter() }
 
-  @Test(arguments: ["equal", "equal", "other"])
+  @Test("Cases with equal arguments have separate fresh values", arguments: ["equal", "equal", "other"])
   func caseWithEqualArgumentsHasFreshValues(text: String) async { await expectFreshCounter() }
 
-  @Test(arguments: 0..<5, ["a", "b", "a"])
+  @Test("Each combination of arguments has fresh values", arguments: 0..<5, ["a", "b", "a"])
   func combinationOfArgumentsHasFreshValues(index: Int, text: String) async { await expectFreshCounter() }
 
   struct Opaque: Sendable, CustomStringConvertible {
     let description = "opaque"
   }
 
-  @Test(arguments: [Opaque(), Opaque(), Opaque()])
+  @Test("Cases with opaque arguments have fresh values", arguments: [Opaque(), Opaque(), Opaque()])
   func caseWithOpaqueArgumentsHasFreshValues(argument: Opaque) async { await expectFreshCounter() }
 
-  @Test(arguments: [{ 1 }, { 2 }] as [@Sendable () -> Int])
+  @Test("Cases whose arguments are closures have fresh values", arguments: [{ 1 }, { 2 }] as [@Sendable () -> Int])
   func caseWithClosuresHasFreshValues(argument: @Sendable () -> Int) async { await expectFreshCounter() }
 
-  @Test func valuesInheritedFromAScopeAreOfTheSameTest() async {
+  @Test("A scope within a test keeps the values of the test")
+  func valuesInheritedFromAScopeAreOfTheSameTest() async {
     let outside = counter
     withDependencies {
       $0.name = "scope"
@@ -48,7 +52,8 @@ import Testing
     }
   }
 
-  @Test func detachedTasksAndThreadsAreOutsideOfTests() async {
+  @Test("Detached tasks and threads use the cache of the process")
+  func detachedTasksAndThreadsAreOutsideOfTests() async {
     let detached = await Task.detached { DependencyCache.current }.value
     #expect(detached === DependencyCache.process)
     let onThread = await withCheckedContinuation { continuation in
@@ -58,7 +63,8 @@ import Testing
     #expect(DependencyCache.current !== DependencyCache.process)
   }
 
-  @Test func testIsKnownWithoutTheTestingModule() async {
+  @Test("IssueReporting identifies the current test, except in a detached task")
+  func testIsKnownWithoutTheTestingModule() async {
     let run = TestRun.issueReportingCurrent
     #expect(run != nil)
     #expect(await Task { TestRun.issueReportingCurrent }.value == run)

@@ -1,9 +1,12 @@
+import Synchronization
 import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(5))) struct MissingValueTests {
-  @Test func testThatUsesALiveDependencyFailsWhereItIsRead() {
+@Suite("Missing dependency values", .timeLimit(.minutes(5)))
+struct MissingValueTests {
+  @Test("A dependency without a test value is reported at the line of its declaration")
+  func testThatUsesALiveDependencyFailsWhereItIsRead() {
     let line = #line + 1
     @Dependency(\.settings) var settings
     withKnownIssue {
@@ -13,7 +16,8 @@ import Testing
     }
   }
 
-  @Test func issueIsReportedInAnOverriddenTestContext() {
+  @Test("A missing test value is reported in an overridden test context")
+  func issueIsReportedInAnOverriddenTestContext() {
     withKnownIssue {
       withDependencies {
         $0.context = .live
@@ -27,7 +31,8 @@ import Testing
     }
   }
 
-  @Test func overrideReportsNothing() {
+  @Test("Overriding a dependency without a test value reports nothing")
+  func overrideReportsNothing() {
     withDependencies {
       $0.settings = Settings(volume: 2)
     } operation: {
@@ -36,7 +41,8 @@ import Testing
     }
   }
 
-  @Test func overrideOfAPropertyReportsNothing() {
+  @Test("Overriding one property of a dependency without a test value reports nothing")
+  func overrideOfAPropertyReportsNothing() {
     withDependencies {
       $0.settings.volume = 3
     } operation: {
@@ -45,7 +51,8 @@ import Testing
     }
   }
 
-  @Test func liveContextNeedsALiveValue() {
+  @Test("The live context reports a missing live value and uses the test value")
+  func liveContextNeedsALiveValue() {
     withKnownIssue {
       withDependencies {
         $0.context = .live
@@ -58,7 +65,8 @@ import Testing
     }
   }
 
-  @Test func previewValueIsTheLiveOne() {
+  @Test("A key without a preview value uses its live value in previews")
+  func previewValueIsTheLiveOne() {
     withDependencies {
       $0.context = .preview
     } operation: {
@@ -67,7 +75,8 @@ import Testing
     }
   }
 
-  @Test func previewValueOfATestKeyIsItsTestValue() {
+  @Test("A key with only a test value uses it in previews")
+  func previewValueOfATestKeyIsItsTestValue() {
     withDependencies {
       $0.context = .preview
     } operation: {
@@ -76,7 +85,8 @@ import Testing
     }
   }
 
-  @Test func valueThatWasOnlyChangedIsReportedWhenItIsUsed() {
+  @Test("A missing value is reported once, when it is used after an override of its property")
+  func valueThatWasOnlyChangedIsReportedWhenItIsUsed() {
     withDependencies {
       $0.settings.volume = 3
     } operation: {
@@ -91,7 +101,8 @@ import Testing
     #expect(settings == Settings())
   }
 
-  @Test func valueThatReplacedOthersCanBeChanged() {
+  @Test("A property of a missing value can be overridden after all values are replaced")
+  func valueThatReplacedOthersCanBeChanged() {
     withDependencies {
       $0 = .test
       $0.settings.volume = 3
@@ -101,7 +112,8 @@ import Testing
     }
   }
 
-  @Test func operationWithinAnOverrideIsAUse() {
+  @Test("A missing value that is read in an operation within an override is reported")
+  func operationWithinAnOverrideIsAUse() {
     withKnownIssue {
       withDependencies {
         $0.name = withDependencies {
@@ -118,7 +130,9 @@ import Testing
     }
   }
 
-  @Test func onlyTheAsynchronousOperationIsAUse() async {
+  @Test("A missing value that an asynchronous override and its operation read is reported")
+  func onlyTheAsynchronousOperationIsAUse() async {
+    let issues = Mutex(0)
     await withKnownIssue {
       await withDependencies {
         $0.name = await withDependencies {
@@ -137,8 +151,10 @@ import Testing
         @Dependency(\.settings) var settings
         _ = settings
       }
-    } matching: {
-      "\($0)".contains("SettingsKey has no test value")
+    } matching: { issue in
+      issues.withLock { $0 += 1 }
+      return "\(issue)".contains("SettingsKey has no test value")
     }
+    #expect(issues.withLock { $0 } == 1)
   }
 }

@@ -2,10 +2,12 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(5))) struct PreparationTests {
+@Suite("Prepared dependencies", .timeLimit(.minutes(5)))
+struct PreparationTests {
   @Dependency(\.name) var name
 
-  @Test func preparedValueReplacesTheDefault() async {
+  @Test("A prepared value replaces the default, but not an override")
+  func preparedValueReplacesTheDefault() async {
     prepareDependencies { $0.name = "prepared" }
     #expect(name == "prepared")
     #expect(await Task { name }.value == "prepared")
@@ -16,11 +18,13 @@ import Testing
     }
   }
 
-  @Test func preparedValueIsOfThisTestOnly() {
+  @Test("A value prepared by another test does not reach this one")
+  func preparedValueIsOfThisTestOnly() {
     #expect(name == "test")
   }
 
-  @Test func preparedValueIsSeenByDefaults() {
+  @Test("A default that reads a prepared dependency gets the prepared value")
+  func preparedValueIsSeenByDefaults() {
     prepareDependencies { $0.name = "prepared" }
     withDependencies {
       $0.context = .test
@@ -29,7 +33,8 @@ import Testing
     }
   }
 
-  @Test func usedDependencyKeepsItsValueAndIsReported() {
+  @Test("Preparing a dependency after its use reports an issue and leaves its value")
+  func usedDependencyKeepsItsValueAndIsReported() {
     #expect(name == "test")
     let line = #line + 2
     withKnownIssue {
@@ -40,7 +45,8 @@ import Testing
     #expect(name == "test")
   }
 
-  @Test func secondPreparationIsReported() {
+  @Test("Preparing a dependency twice reports an issue and keeps the first value")
+  func secondPreparationIsReported() {
     prepareDependencies { $0.name = "first" }
     withKnownIssue {
       prepareDependencies {
@@ -54,13 +60,15 @@ import Testing
     #expect(DependencyValues.current.nickname == "nick")
   }
 
-  @Test func propertyOfADefaultCanBePrepared() {
+  @Test("One property of a default can be prepared")
+  func propertyOfADefaultCanBePrepared() {
     prepareDependencies { $0.settings.volume = 5 }
     @Dependency(\.settings) var settings
     #expect(settings == Settings(volume: 5))
   }
 
-  @Test func valueThatAnOverrideOnlyChangesIsNotUsed() {
+  @Test("An override that only changes a property does not count as a use")
+  func valueThatAnOverrideOnlyChangesIsNotUsed() {
     withDependencies {
       $0.settings.volume = 5
     } operation: {
@@ -69,7 +77,8 @@ import Testing
     #expect(DependencyValues.current.settings.volume == 6)
   }
 
-  @Test func errorPreparesNothing() {
+  @Test("A preparation that throws leaves the default in place")
+  func errorPreparesNothing() {
     #expect(throws: TestError.self) {
       try prepareDependencies {
         $0.name = "prepared"
@@ -79,13 +88,15 @@ import Testing
     #expect(name == "test")
   }
 
-  @Test func contextCanBePrepared() {
+  @Test("A prepared context selects the defaults")
+  func contextCanBePrepared() {
     prepareDependencies { $0.context = .preview }
     #expect(name == "preview")
     #expect(DependencyValues.current.context == .preview)
   }
 
-  @Test func resultIsReturned() {
+  @Test("prepareDependencies returns the result of its closure")
+  func resultIsReturned() {
     #expect(
       prepareDependencies {
         $0.name = "prepared"
@@ -94,7 +105,8 @@ import Testing
     )
   }
 
-  @Test func overriddenContextIsTheOneThatIsPrepared() {
+  @Test("A preparation in an overridden context applies to that context only")
+  func overriddenContextIsTheOneThatIsPrepared() {
     withDependencies {
       $0.context = .live
     } operation: {
@@ -107,7 +119,8 @@ import Testing
     #expect(name == "test")
   }
 
-  @Test func contextThatIsSetCountsMoreThanAnOverriddenOne() {
+  @Test("A preparation that sets a context applies to it, not to the overridden one")
+  func contextThatIsSetCountsMoreThanAnOverriddenOne() {
     withDependencies {
       $0.context = .live
     } operation: {

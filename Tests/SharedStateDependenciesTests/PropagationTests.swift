@@ -2,8 +2,10 @@ import Foundation
 import SharedStateDependencies
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct PropagationTests {
-  @Test func escapedDependenciesReachDetachedTasksAndThreads() async {
+@Suite("Escaped dependencies", .timeLimit(.minutes(5)))
+struct PropagationTests {
+  @Test("Escaped dependencies reach detached tasks and threads")
+  func escapedDependenciesReachDetachedTasksAndThreads() async {
     await withDependencies {
       $0.name = "escaped"
     } operation: {

@@ -3,7 +3,7 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("withDependencies(from:)", .timeLimit(.minutes(5)))
 struct WithDependenciesFromTests {
   private class Parent {
     @Dependency(\.date) var date

@@ -34,7 +34,7 @@ struct ComposedKeyTests {
 
   private let server = InProcessRedis()
 
-  @Test("follows a change that is made while Redis is away")
+  @Test("A composed key follows a change that is made while Redis is unreachable")
   func changedWhileAway() async throws {
     let store = RedisStore.inProcess(server)
     defer { store.stop() }
@@ -48,7 +48,7 @@ struct ComposedKeyTests {
     try await waitUntil { composed.wrappedValue == 5 }
   }
 
-  @Test("deletes the stored value when it is reset")
+  @Test("A composed key deletes the stored value when it is reset")
   func reset() async throws {
     let store = RedisStore.inProcess(server)
     defer { store.stop() }

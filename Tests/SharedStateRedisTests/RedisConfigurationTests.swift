@@ -3,9 +3,10 @@ import SharedStateDependencies
 import SharedStateRedis
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("RedisConfiguration", .timeLimit(.minutes(5)))
 struct RedisConfigurationTests {
-  @Test func readsEveryPartOfARedisURL() throws {
+  @Test("Every part of a Redis URL is read")
+  func readsEveryPartOfARedisURL() throws {
     let configuration = try RedisConfiguration(
       url: "redis://us%40er:p%3Aa%2Fs%25s@example.test:7000/12?namespace=shop%3A&label=till-1"
     )
@@ -16,7 +17,8 @@ struct RedisConfigurationTests {
     #expect(configuration.label == "till-1")
   }
 
-  @Test func hasTheDocumentedDefaults() throws {
+  @Test("A URL with only a host uses the documented defaults")
+  func hasTheDocumentedDefaults() throws {
     let configuration = try RedisConfiguration(url: "redis://localhost")
     #expect(configuration.location == .fixed(.tcp(host: "localhost", port: 6379)))
     #expect(configuration.credentials == nil)
@@ -30,21 +32,25 @@ struct RedisConfigurationTests {
     #expect(configuration.maximumInlineBytes == 8_192)
   }
 
-  @Test(arguments: [
-    ("redis://127.0.0.1:1", RedisEndpoint.tcp(host: "127.0.0.1", port: 1), 0),
-    ("REDIS://h:65535/", .tcp(host: "h", port: 65_535), 0),
-    ("redis://[::1]", .tcp(host: "::1", port: 6379), 0),
-    ("redis://[fe80::1%25eth0]:7/3", .tcp(host: "fe80::1%eth0", port: 7), 3),
-    ("unix:///run/redis%20one.sock?database=2", .unix(path: "/run/redis one.sock"), 2),
-    ("unix:///r?namespace=a", .unix(path: "/r"), 0),
-  ])
+  @Test(
+    "A URL determines the endpoint and the database",
+    arguments: [
+      ("redis://127.0.0.1:1", RedisEndpoint.tcp(host: "127.0.0.1", port: 1), 0),
+      ("REDIS://h:65535/", .tcp(host: "h", port: 65_535), 0),
+      ("redis://[::1]", .tcp(host: "::1", port: 6379), 0),
+      ("redis://[fe80::1%25eth0]:7/3", .tcp(host: "fe80::1%eth0", port: 7), 3),
+      ("unix:///run/redis%20one.sock?database=2", .unix(path: "/run/redis one.sock"), 2),
+      ("unix:///r?namespace=a", .unix(path: "/r"), 0),
+    ]
+  )
   func readsAddresses(url: String, endpoint: RedisEndpoint, database: Int) throws {
     let configuration = try RedisConfiguration(url: url)
     #expect(configuration.location == .fixed(endpoint))
     #expect(configuration.database == database)
   }
 
-  @Test func readsSentinelsAndNodes() throws {
+  @Test("URLs of Sentinels and clusters are read")
+  func readsSentinelsAndNodes() throws {
     let sentinel = try RedisConfiguration(
       url: "redis+sentinel://a:b@s1:1,[::1],s3/2?primary=ma%20in&sentinel-user=c&sentinel-password=d&label=api"
     )
@@ -60,22 +66,28 @@ struct RedisConfigurationTests {
     #expect(cluster.namespace == "{shop}:")
   }
 
-  @Test(arguments: [
-    "redis+sentinel://h", "redis+sentinel://h?primary=", "redis+sentinel://?primary=hunter2",
-    "redis+sentinel://h,?primary=a", "redis+sentinel://,h?primary=a", "redis+sentinel://h:x?primary=hunter2",
-    "redis+sentinel://h?primary=a&sentinel-user=hunter2", "redis+sentinel://h?primary=a=hunter2",
-    "redis+cluster://", "redis+cluster://h/1", "redis+cluster://h?primary=hunter2", "redis+cluster://h?database=0",
-    "redis://h,hunter2", "redis+hunter2://h", "unix+cluster:///p", "redis://h?sentinel-password=hunter2",
-  ])
+  @Test(
+    "A URL whose location is invalid is refused without being quoted",
+    arguments: [
+      "redis+sentinel://h", "redis+sentinel://h?primary=", "redis+sentinel://?primary=hunter2",
+      "redis+sentinel://h,?primary=a", "redis+sentinel://,h?primary=a", "redis+sentinel://h:x?primary=hunter2",
+      "redis+sentinel://h?primary=a&sentinel-user=hunter2", "redis+sentinel://h?primary=a=hunter2",
+      "redis+cluster://", "redis+cluster://h/1", "redis+cluster://h?primary=hunter2", "redis+cluster://h?database=0",
+      "redis://h,hunter2", "redis+hunter2://h", "unix+cluster:///p", "redis://h?sentinel-password=hunter2",
+    ]
+  )
   func refusesLocationsWithoutQuotingThem(url: String) {
     let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: url) }
     #expect(error?.code == .invalidURL)
     #expect(error?.description.contains("hunter2") == false)
   }
 
-  @Test(arguments: [
-    ("{shop}:", true), ("a{b}c", true), ("{}", false), ("{a}{b}", false), ("}a{", false), ("{a", false),
-  ])
+  @Test(
+    "A namespace may contain braces only as one nonempty hash tag",
+    arguments: [
+      ("{shop}:", true), ("a{b}c", true), ("{}", false), ("{a}{b}", false), ("}a{", false), ("{a", false),
+    ]
+  )
   func aNamespaceMayHaveOneHashTag(namespace: String, isUsable: Bool) {
     let configuration = Result { () throws(RedisSharedStateError) in
       try RedisConfiguration(host: "h", namespace: namespace)
@@ -86,29 +98,35 @@ struct RedisConfigurationTests {
     }
   }
 
-  @Test(arguments: [
-    ("redis://:secret@h", RedisCredentials(user: nil, password: "secret")),
-    ("redis://user:@h", RedisCredentials(user: "user", password: "")),
-    ("redis://user:a@b:c@h", RedisCredentials(user: "user", password: "a@b:c")),
-    ("redis://:@h", nil),
-    ("redis://:%EF%BB%BFa\u{FEFF}@h", RedisCredentials(user: nil, password: "\u{FEFF}a\u{FEFF}")),
-    ("unix://user:secret@/path", RedisCredentials(user: "user", password: "secret")),
-  ])
+  @Test(
+    "Credentials are read from a URL",
+    arguments: [
+      ("redis://:secret@h", RedisCredentials(user: nil, password: "secret")),
+      ("redis://user:@h", RedisCredentials(user: "user", password: "")),
+      ("redis://user:a@b:c@h", RedisCredentials(user: "user", password: "a@b:c")),
+      ("redis://:@h", nil),
+      ("redis://:%EF%BB%BFa\u{FEFF}@h", RedisCredentials(user: nil, password: "\u{FEFF}a\u{FEFF}")),
+      ("unix://user:secret@/path", RedisCredentials(user: "user", password: "secret")),
+    ]
+  )
   func readsCredentials(url: String, credentials: RedisCredentials?) throws {
     #expect(try RedisConfiguration(url: url).credentials == credentials)
   }
 
-  @Test(arguments: [
-    "", "redis", "http://h", "redis://", "redis:///1", "redis://:hunter2@", "redis://hunter2@h",
-    "redis://h:", "redis://h:0", "redis://h:65536", "redis://h:+1", "redis://h:hunter2", "redis://::1",
-    "redis://[::1", "redis://[::1]x", "redis://[h]", "redis://h/hunter2", "redis://h/-1", "redis://h/1/2",
-    "redis://h/99999999999", "redis://h?hunter2=1", "redis://h?namespace", "redis://h?label=a&label=hunter2",
-    "redis://h?database=1", "redis://h?ca=hunter2", "redis://h#hunter2", "redis://:%ZZhunter2@h",
-    "redis://:%FFhunter2@h", "redis://a b",
-    "redis://h\n", "unix://relative", "unix://host/path", "unix:///", "unix:///p?database=x", "unix:///hunter2@/p",
-    "redis://h?namespace=hunter2@h",
-    "unix:///p%00hunter2", "unix:///" + String(repeating: "p", count: 107),
-  ])
+  @Test(
+    "A malformed URL is refused without being quoted",
+    arguments: [
+      "", "redis", "http://h", "redis://", "redis:///1", "redis://:hunter2@", "redis://hunter2@h",
+      "redis://h:", "redis://h:0", "redis://h:65536", "redis://h:+1", "redis://h:hunter2", "redis://::1",
+      "redis://[::1", "redis://[::1]x", "redis://[h]", "redis://h/hunter2", "redis://h/-1", "redis://h/1/2",
+      "redis://h/99999999999", "redis://h?hunter2=1", "redis://h?namespace", "redis://h?label=a&label=hunter2",
+      "redis://h?database=1", "redis://h?ca=hunter2", "redis://h#hunter2", "redis://:%ZZhunter2@h",
+      "redis://:%FFhunter2@h", "redis://a b",
+      "redis://h\n", "unix://relative", "unix://host/path", "unix:///", "unix:///p?database=x", "unix:///hunter2@/p",
+      "redis://h?namespace=hunter2@h",
+      "unix:///p%00hunter2", "unix:///" + String(repeating: "p", count: 107),
+    ]
+  )
   func refusesMalformedURLsWithoutQuotingThem(url: String) {
     let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: url) }
     guard error?.code == .invalidURL else {
@@ -118,11 +136,14 @@ struct RedisConfigurationTests {
     #expect(error?.description.contains("hunter2") == false)
   }
 
-  @Test(arguments: [
-    "namespace=a%7Bb", "namespace=a%7Db", "namespace=hunter2%0A", "namespace=\(String(repeating: "n", count: 257))",
-    "label=", "label=hunter2%20b", "label=a%40b", "label=a%2Fb", "label=%C3%A4", "label=a%01",
-    "label=\(String(repeating: "l", count: 65))",
-  ])
+  @Test(
+    "Invalid namespaces and labels in a URL are refused without being quoted",
+    arguments: [
+      "namespace=a%7Bb", "namespace=a%7Db", "namespace=hunter2%0A", "namespace=\(String(repeating: "n", count: 257))",
+      "label=", "label=hunter2%20b", "label=a%40b", "label=a%2Fb", "label=%C3%A4", "label=a%01",
+      "label=\(String(repeating: "l", count: 65))",
+    ]
+  )
   func refusesNamespacesAndLabels(query: String) {
     let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: "redis://h?\(query)") }
     guard error?.code == .invalidName else {
@@ -132,7 +153,8 @@ struct RedisConfigurationTests {
     #expect(error?.description.contains("hunter2") == false)
   }
 
-  @Test func partsAreTheSameAsTheirURL() throws {
+  @Test("A configuration made from parts matches the one from the equivalent URL")
+  func partsAreTheSameAsTheirURL() throws {
     let url = try RedisConfiguration(url: "redis://alice:hunter2@[::1]:6380/3?namespace=shop:&label=api")
     let parts = try RedisConfiguration(
       host: "::1",
@@ -150,9 +172,12 @@ struct RedisConfigurationTests {
     #expect(try RedisConfiguration(host: "h").description == RedisConfiguration(url: "redis://h").description)
   }
 
-  @Test(arguments: [
-    ("", 1, 0), ("a b", 1, 0), ("h\n", 1, 0), ("h", 0, 0), ("h", -1, 0), ("h", 65_536, 0), ("h", 1, -1),
-  ])
+  @Test(
+    "An invalid host, port or database is refused",
+    arguments: [
+      ("", 1, 0), ("a b", 1, 0), ("h\n", 1, 0), ("h", 0, 0), ("h", -1, 0), ("h", 65_536, 0), ("h", 1, -1),
+    ]
+  )
   func refusesPartsThatNoServerHas(host: String, port: Int, database: Int) {
     let error = #expect(throws: RedisSharedStateError.self) {
       try RedisConfiguration(host: host, port: port, database: database)
@@ -160,20 +185,25 @@ struct RedisConfigurationTests {
     #expect(error?.code == .invalidURL)
   }
 
-  @Test(arguments: ["", "relative", "/", "/p\0", "/" + String(repeating: "p", count: 107)])
+  @Test(
+    "An invalid socket path is refused",
+    arguments: ["", "relative", "/", "/p\0", "/" + String(repeating: "p", count: 107)]
+  )
   func refusesPathsThatNoSocketHas(path: String) {
     let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(unixSocket: path) }
     #expect(error?.code == .invalidURL)
   }
 
-  @Test func refusesNamesAsPartsToo() {
+  @Test("Invalid namespaces and labels are also refused as separate parts")
+  func refusesNamesAsPartsToo() {
     let space = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(host: "h", namespace: "{") }
     let label = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(host: "h", label: "a b") }
     #expect([space?.code, label?.code] == [.invalidName, .invalidName])
   }
 
   #if TLS
-    @Test func readsWhatTLSNeeds() throws {
+    @Test("The TLS options of a URL are read")
+    func readsWhatTLSNeeds() throws {
       let plain = try RedisConfiguration(url: "redis://h")
       let system = try RedisConfiguration(url: "rediss://h:1")
       let whole = try RedisConfiguration(
@@ -187,11 +217,14 @@ struct RedisConfigurationTests {
       #expect([whole.credentials?.password, "\(whole.database)", whole.label] == ["p", "2", "api"])
     }
 
-    @Test(arguments: [
-      "rediss://h?ca=", "rediss://h?ca=hunter2%00", "rediss://h?key=/hunter2", "rediss://h?certificate=/hunter2",
-      "rediss://h?certificate=&key=hunter2", "rediss://h?server-name=", "rediss://h?server-name=hunter2%20",
-      "rediss://h?primary=hunter2", "rediss:///hunter2", "rediss://h?database=1",
-    ])
+    @Test(
+      "An invalid TLS URL is refused without being quoted",
+      arguments: [
+        "rediss://h?ca=", "rediss://h?ca=hunter2%00", "rediss://h?key=/hunter2", "rediss://h?certificate=/hunter2",
+        "rediss://h?certificate=&key=hunter2", "rediss://h?server-name=", "rediss://h?server-name=hunter2%20",
+        "rediss://h?primary=hunter2", "rediss:///hunter2", "rediss://h?database=1",
+      ]
+    )
     func refusesWhatTLSCannotUse(url: String) {
       let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: url) }
       #expect(error?.code == .invalidURL)
@@ -199,7 +232,8 @@ struct RedisConfigurationTests {
     }
   #endif
 
-  @Test func noDamageLetsThePasswordOut() {
+  @Test("A damaged URL never reveals its password")
+  func noDamageLetsThePasswordOut() {
     let mark = "hunter2"
     let password = String(repeating: mark, count: 3)
     let urls = [
@@ -247,25 +281,31 @@ struct RedisConfigurationTests {
     #expect((2_000...9_000).contains(refused))
   }
 
-  @Test(arguments: [
-    (["REDIS_URL": "redis://a:b@h"], RedisCredentials(user: "a", password: "b")),
-    (["REDIS_URL": "redis://a:b@h", "REDIS_USERNAME": "c"], RedisCredentials(user: "c", password: "b")),
-    (["REDIS_URL": "redis://a:b@h", "REDIS_PASSWORD": "c"], RedisCredentials(user: "a", password: "c")),
-    (["REDIS_URL": "redis://h", "REDIS_PASSWORD": "c"], RedisCredentials(password: "c")),
-    (["REDIS_URL": "redis://h", "REDIS_USERNAME": "", "REDIS_PASSWORD": ""], nil),
-    (
-      ["REDIS_URL": "redis://h", "REDIS_USERNAME": "a", "REDIS_PASSWORD": "c"],
-      RedisCredentials(user: "a", password: "c")
-    ),
-  ])
+  @Test(
+    "Environment variables override the credentials of the URL",
+    arguments: [
+      (["REDIS_URL": "redis://a:b@h"], RedisCredentials(user: "a", password: "b")),
+      (["REDIS_URL": "redis://a:b@h", "REDIS_USERNAME": "c"], RedisCredentials(user: "c", password: "b")),
+      (["REDIS_URL": "redis://a:b@h", "REDIS_PASSWORD": "c"], RedisCredentials(user: "a", password: "c")),
+      (["REDIS_URL": "redis://h", "REDIS_PASSWORD": "c"], RedisCredentials(password: "c")),
+      (["REDIS_URL": "redis://h", "REDIS_USERNAME": "", "REDIS_PASSWORD": ""], nil),
+      (
+        ["REDIS_URL": "redis://h", "REDIS_USERNAME": "a", "REDIS_PASSWORD": "c"],
+        RedisCredentials(user: "a", password: "c")
+      ),
+    ]
+  )
   func variablesOverrideTheURL(environment: [String: String], credentials: RedisCredentials?) throws {
     let configuration = try RedisConfiguration(environment: environment)
     #expect(try configuration?.currentCredentials() == credentials)
   }
 
-  @Test(arguments: [
-    ["REDIS_USERNAME": "hunter2"], ["REDIS_PASSWORD": "hunter2", "REDIS_PASSWORD_FILE": "/hunter2"],
-  ])
+  @Test(
+    "Conflicting or incomplete credentials in the environment are refused without being quoted",
+    arguments: [
+      ["REDIS_USERNAME": "hunter2"], ["REDIS_PASSWORD": "hunter2", "REDIS_PASSWORD_FILE": "/hunter2"],
+    ]
+  )
   func variablesThatContradictEachOtherAreRefused(environment: [String: String]) {
     let environment = environment.merging(["REDIS_URL": "redis://h"]) { $1 }
     let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(environment: environment) }
@@ -273,7 +313,8 @@ struct RedisConfigurationTests {
     #expect(error?.description.contains("hunter2") == false)
   }
 
-  @Test func aPasswordFileIsReadEachTime() throws {
+  @Test("A password file is read each time the credentials are requested")
+  func aPasswordFileIsReadEachTime() throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "password-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: file) }
     let environment = ["REDIS_URL": "redis://a:b@h", "REDIS_PASSWORD_FILE": file.path]
@@ -287,7 +328,8 @@ struct RedisConfigurationTests {
     }
   }
 
-  @Test func labelsAreSanitised() throws {
+  @Test("Setting a label replaces unsupported characters, and an empty label becomes unnamed")
+  func labelsAreSanitised() throws {
     var configuration = try RedisConfiguration(url: "redis://h")
     configuration.label = "my service@host/1\n\u{e9}"
     #expect(configuration.label == "my-service-host-1--")
@@ -295,7 +337,8 @@ struct RedisConfigurationTests {
     #expect(configuration.label == "unnamed")
   }
 
-  @Test func neverShowsThePassword() throws {
+  @Test("Descriptions and dumps of a configuration omit the password")
+  func neverShowsThePassword() throws {
     let configuration = try RedisConfiguration(url: "redis://alice:hunter2@h?namespace=shop:")
     var dumped = ""
     dump(configuration, to: &dumped)

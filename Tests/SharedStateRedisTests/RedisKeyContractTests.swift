@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Keys of the in-process server fulfil the contract of keys", .timeLimit(.minutes(5)))
 struct RedisKeyContractTests {
-  @Test(arguments: SharedKeyContract<RedisSharedKey<Int>>.allChecks)
-  func `keeps its promise`(check: SharedKeyContract<RedisSharedKey<Int>>) async throws {
+  @Test("A Redis key passes each check", arguments: SharedKeyContract<RedisSharedKey<Int>>.allChecks)
+  func passesCheck(check: SharedKeyContract<RedisSharedKey<Int>>) async throws {
     let server = InProcessRedis()
     let store = RedisStore.inProcess(server)
     defer { store.stop() }

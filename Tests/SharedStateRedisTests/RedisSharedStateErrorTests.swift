@@ -4,7 +4,7 @@ import Testing
 
 @Suite("An error of Redis", .timeLimit(.minutes(5)))
 struct RedisSharedStateErrorTests {
-  @Test("tells what a caller can act on, beside its code")
+  @Test("An error provides its code and the details that a caller can act on")
   func details() {
     let undecodable = RedisSharedStateError.undecodable(name: "limits", reason: "no JSON", writer: "api")
     #expect(undecodable.code == .undecodable)
@@ -22,20 +22,20 @@ struct RedisSharedStateErrorTests {
     #expect(RedisSharedStateError.stopped.names == [])
   }
 
-  @Test("names the option that a large value exceeds")
+  @Test("The error for a value that is too large names the exceeded option")
   func option() {
     let error = RedisSharedStateError.valueTooLarge(name: "limits", bytes: 20, maximumBytes: 10)
     #expect(error.description.contains("'maximumBytes'"))
   }
 
-  @Test("tells how many values were not delivered")
+  @Test("The error for undelivered values states how many there are")
   func undelivered() {
     #expect(RedisSharedStateError.undelivered(values: 3).code == .undelivered)
     #expect(RedisSharedStateError.undelivered(values: 3).description.contains("3 values"))
     #expect(RedisSharedStateError.undelivered(values: 1).description.contains("1 value "))
   }
 
-  @Test("is caught by its code")
+  @Test("An error can be caught by its code")
   func pattern() {
     func caught(_ error: any Error) -> Bool {
       do { throw error } catch RedisSharedStateError.Code.conflict { return true } catch { return false }

@@ -8,7 +8,7 @@ struct SimulationTests {
   private static let schedules: UInt64 = 2_000
   private static let parts: UInt64 = 4
 
-  @Test("every guarantee holds, whatever the schedule", arguments: 0..<parts)
+  @Test("Every guarantee holds in every simulated schedule", arguments: 0..<parts)
   func guarantees(_ part: UInt64) async {
     let seeds = part * Self.schedules / Self.parts..<(part + 1) * Self.schedules / Self.parts
     let failure = await aside { () -> String? in
@@ -23,7 +23,7 @@ struct SimulationTests {
     if let failure { Issue.record("\(failure)") }
   }
 
-  @Test("every guarantee holds in every order of events of a small world", arguments: SmallWorld.Scope.few)
+  @Test("Every guarantee holds in every order of events in a small world", arguments: SmallWorld.Scope.few)
   func everyOrder(_ scope: SmallWorld.Scope) async throws {
     let world = try SmallWorld(scope)
     let exploration = await aside { Exploration(of: world) }

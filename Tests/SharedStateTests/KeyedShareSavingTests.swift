@@ -4,9 +4,10 @@ import Testing
 @testable import SharedState
 
 /// Tests of saving.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Saving a keyed share", .timeLimit(.minutes(5)))
 struct KeyedShareSavingTests {
-  @Test func mutationIsSavedBeforeWithLockReturns() {
+  @Test("A mutation is saved before withLock returns")
+  func mutationIsSavedBeforeWithLockReturns() {
     let backend = ScriptedBackend<Int>()
     @Shared(.scripted(backend)) var value = 1
     $value.withLock { $0 = 2 }
@@ -16,7 +17,8 @@ struct KeyedShareSavingTests {
     #expect($value.saveError == nil)
   }
 
-  @Test func errorInTheClosureSavesNothing() {
+  @Test("A closure that throws neither changes nor saves the value")
+  func errorInTheClosureSavesNothing() {
     let backend = ScriptedBackend<Int>()
     @Shared(.scripted(backend)) var value = 1
     try? $value.withLock { value in
@@ -27,7 +29,8 @@ struct KeyedShareSavingTests {
     #expect(backend.savedValues.isEmpty)
   }
 
-  @Test func explicitSaveReturnsOnceTheKeyHasSaved() async throws {
+  @Test("An explicit save returns once the key has saved")
+  func explicitSaveReturnsOnceTheKeyHasSaved() async throws {
     let backend = ScriptedBackend<Int>.savingByHand()
     @Shared(.scripted(backend)) var value = 1
     let isDone = Recorder<Void>()
@@ -43,14 +46,16 @@ struct KeyedShareSavingTests {
     try await task.value
   }
 
-  @Test func explicitSaveThrowsWhatTheKeySays() async {
+  @Test("An explicit save throws the key's error")
+  func explicitSaveThrowsWhatTheKeySays() async {
     let backend = ScriptedBackend<Int>(onSave: { $0.continuation.resume(throwing: TestError(number: 4)) })
     @Shared(.scripted(backend)) var value = 1
     await #expect(throws: TestError(number: 4)) { try await $value.save() }
     #expect($value.saveError as? TestError == TestError(number: 4))
   }
 
-  @Test func cancelledSaveEndsAtOnceAndSavingGoesOn() async {
+  @Test("A cancelled save ends immediately, and its outcome is still shown")
+  func cancelledSaveEndsAtOnceAndSavingGoesOn() async {
     let backend = ScriptedBackend<Int>.savingByHand()
     @Shared(.scripted(backend)) var value = 1
     let task = Task { [$value] in try await $value.save() }
@@ -61,7 +66,8 @@ struct KeyedShareSavingTests {
     #expect($value.saveError is TestError)
   }
 
-  @Test func failedSaveShowsUntilTheNextSucceeds() {
+  @Test("The error of a failed save is shown until a save succeeds")
+  func failedSaveShowsUntilTheNextSucceeds() {
     let backend = ScriptedBackend<Int>.savingByHand()
     @Shared(.scripted(backend)) var value = 1
     $value.withLock { $0 = 2 }
@@ -73,7 +79,8 @@ struct KeyedShareSavingTests {
     #expect($value.saveError == nil)
   }
 
-  @Test func outcomeOfAnOlderSaveIsIgnored() {
+  @Test("The outcome of an older save is ignored")
+  func outcomeOfAnOlderSaveIsIgnored() {
     let backend = ScriptedBackend<Int>.savingByHand()
     @Shared(.scripted(backend)) var value = 1
     $value.withLock { $0 = 2 }
@@ -83,7 +90,8 @@ struct KeyedShareSavingTests {
     #expect($value.saveError == nil)
   }
 
-  @Test func mutationsDuringASaveAreSavedOnceWithTheNewestValue() {
+  @Test("Mutations during a save are saved once, with the newest value")
+  func mutationsDuringASaveAreSavedOnceWithTheNewestValue() {
     let share = Recorder<Shared<Int>>()
     let backend = ScriptedBackend<Int>(onSave: { save in
       if save.value == 2, let shared = share.elements.first {
@@ -98,7 +106,8 @@ struct KeyedShareSavingTests {
     #expect(backend.savedValues == [2, 4])
   }
 
-  @Test func changeThatIsHeardOfBeforeTheSaveDoesNotReplaceTheMutation() {
+  @Test("A value that the key yields does not replace a mutation that is not yet saved")
+  func changeThatIsHeardOfBeforeTheSaveDoesNotReplaceTheMutation() {
     let share = Recorder<Shared<Int>>()
     let backends = Recorder<ScriptedBackend<Int>>()
     let backend = ScriptedBackend<Int>(onSave: { save in
@@ -119,7 +128,8 @@ struct KeyedShareSavingTests {
     #expect(shared.wrappedValue == 10)
   }
 
-  @Test func mutationBeforeTheLastShareIsDroppedIsSaved() async throws {
+  @Test("A mutation during a save is saved even if the last share is dropped")
+  func mutationBeforeTheLastShareIsDroppedIsSaved() async throws {
     let shares = Shared<[Shared<Int>]>(value: [])
     let backend = ScriptedBackend<Int>(onSave: { save in
       // While the key is busy, the value is changed, and all its shares are released.
@@ -137,7 +147,8 @@ struct KeyedShareSavingTests {
     #expect(backend.savedValues == [1, 2])
   }
 
-  @Test func notificationMayMutateAndIsSavedInOrder() {
+  @Test("A mutation by an observer in its notification is saved last")
+  func notificationMayMutateAndIsSavedInOrder() {
     let backend = ScriptedBackend<Int>()
     let shared = Shared(wrappedValue: 0, .scripted(backend))
     withObservationTracking {
@@ -148,5 +159,6 @@ struct KeyedShareSavingTests {
     shared.withLock { $0 += 1 }
     #expect(shared.wrappedValue == 11)
     #expect(backend.savedValues.last == 11)
+    #expect(backend.savedValues == backend.savedValues.sorted())
   }
 }

@@ -6,11 +6,12 @@ import Testing
 @testable import SharedState
 
 /// Tests of loading and watching.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Loading and watching a keyed share", .timeLimit(.minutes(5)))
 struct KeyedShareTests {
   // MARK: The first load
 
-  @Test func holdsTheDefaultUntilLoaded() throws {
+  @Test("A share has its default until the key has loaded")
+  func holdsTheDefaultUntilLoaded() throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     #expect(value == 1)
@@ -46,7 +47,8 @@ struct KeyedShareTests {
     let loads = Recorder<Void>()
   }
 
-  @Test func firstLoadOfAnotherThreadIsNotWaitedFor() async {
+  @Test("A share does not wait for another thread's first load")
+  func firstLoadOfAnotherThreadIsNotWaitedFor() async {
     let transaction = Transaction()
     let (steps, found) = (Recorder<String>(), Recorder<SharedReader<Int>>())
     let isStarting = DispatchSemaphore(value: 0)
@@ -76,7 +78,8 @@ struct KeyedShareTests {
     #expect(BoxRegistry.current.count == 1)
   }
 
-  @Test func taskOfAnotherThreadIsNotRepeated() async throws {
+  @Test("An async key that two threads use for the first time loads once")
+  func taskOfAnotherThreadIsNotRepeated() async throws {
     struct Key: AsyncSharedReaderKey {
       let loads: Recorder<Void>
       let begin: @Sendable () -> Void
@@ -112,7 +115,8 @@ struct KeyedShareTests {
     #expect(BoxRegistry.current.count == 1)
   }
 
-  @Test func loadThatFindsNothingChangesNothing() {
+  @Test("A first load that finds nothing changes nothing")
+  func loadThatFindsNothingChangesNothing() {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     let version = $value.projection.place.box.version
@@ -122,7 +126,8 @@ struct KeyedShareTests {
     #expect($value.projection.place.box.version == version)
   }
 
-  @Test func lateFirstLoadNeverOverwritesALocalChange() {
+  @Test("A late first load does not overwrite a local change")
+  func lateFirstLoadNeverOverwritesALocalChange() {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     $value.withLock { $0 = 2 }
@@ -132,7 +137,8 @@ struct KeyedShareTests {
     #expect(backend.savedValues == [2])
   }
 
-  @Test func lateFirstLoadNeverOverwritesAChangeThatTheKeyHeardOf() {
+  @Test("A late first load does not overwrite a value that the key has yielded")
+  func lateFirstLoadNeverOverwritesAChangeThatTheKeyHeardOf() {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     backend.yield(2)
@@ -140,7 +146,8 @@ struct KeyedShareTests {
     #expect(value == 2)
   }
 
-  @Test func changeWhileTheFirstLoadIsAnsweredIsNotMissed() {
+  @Test("A change right after the first load's answer is not missed")
+  func changeWhileTheFirstLoadIsAnsweredIsNotMissed() {
     // The stored value changes as soon as it has been read, and watchers are told.
     let stored = Recorder<SharedSubscriber<Int>>()
     struct Key: SharedReaderKey {
@@ -159,7 +166,8 @@ struct KeyedShareTests {
     #expect(value == 2)
   }
 
-  @Test func failedFirstLoadKeepsTheDefault() async throws {
+  @Test("A failed first load keeps the default, and its error is shown until the key yields a value")
+  func failedFirstLoadKeepsTheDefault() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     backend.loads.elements[0].continuation.resume(throwing: TestError(number: 3))
@@ -173,7 +181,8 @@ struct KeyedShareTests {
 
   // MARK: Changes that the key hears of
 
-  @Test func followsWhatTheKeyYields() {
+  @Test("A share follows the values and errors that its key yields")
+  func followsWhatTheKeyYields() {
     let backend = ScriptedBackend<Int>()
     @Shared(.scripted(backend)) var value = 1
     backend.yield(2)
@@ -187,7 +196,8 @@ struct KeyedShareTests {
     #expect(backend.savedValues.isEmpty)
   }
 
-  @Test func whatTheKeyYieldsEndsLoading() {
+  @Test("A value or error that the key yields ends loading")
+  func whatTheKeyYieldsEndsLoading() {
     let backend = ScriptedBackend<Int>()
     @Shared(.scripted(backend)) var value = 1
     let subscriber = backend.subscribers.elements[0]
@@ -202,17 +212,23 @@ struct KeyedShareTests {
     #expect($value.loadError as? TestError == TestError(number: 1))
   }
 
-  @Test func aSaveThatSucceedsClearsBothErrors() async throws {
-    let backend = ScriptedBackend<Int>()
+  @Test("A successful save clears the load error")
+  func aSaveThatSucceedsClearsBothErrors() async throws {
+    let backend = ScriptedBackend<Int>(onSave: { save in
+      save.continuation.resume(with: save.value == 2 ? .failure(TestError(number: 2)) : .success(()))
+    })
     @Shared(.scripted(backend)) var value = 1
     backend.subscribers.elements[0].yield(throwing: TestError(number: 1))
-    #expect($value.loadError != nil)
+    $value.withLock { $0 = 2 }
+    #expect($value.loadError != nil && $value.saveError != nil)
+    $value.withLock { $0 = 3 }
     try await $value.save()
     #expect($value.loadError == nil)
     #expect($value.saveError == nil)
   }
 
-  @Test func showsThatTheKeyIsLoading() {
+  @Test("A share is loading while its key reports so")
+  func showsThatTheKeyIsLoading() {
     let backend = ScriptedBackend<Int>()
     @Shared(.scripted(backend)) var value = 1
     #expect(!$value.isLoading)
@@ -222,7 +238,8 @@ struct KeyedShareTests {
     #expect(!$value.isLoading)
   }
 
-  @Test func ignoresWhatTheKeyYieldsAfterTheLastShareIsGone() {
+  @Test("A value that the key yields after the last share was dropped is ignored")
+  func ignoresWhatTheKeyYieldsAfterTheLastShareIsGone() {
     let backend = ScriptedBackend<Int>()
     do {
       @Shared(.scripted(backend)) var value = 1
@@ -235,7 +252,8 @@ struct KeyedShareTests {
 
   // MARK: Explicit loads
 
-  @Test func loadTakesWhatIsStored() async throws {
+  @Test("An explicit load takes the stored value")
+  func loadTakesWhatIsStored() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     backend.loads.elements[0].continuation.resumeReturningInitialValue()
@@ -250,7 +268,8 @@ struct KeyedShareTests {
     #expect(!$value.isLoading)
   }
 
-  @Test func loadOfNothingReturnsToTheDefault() async throws {
+  @Test("An explicit load that finds nothing returns to the default")
+  func loadOfNothingReturnsToTheDefault() async throws {
     let backend = ScriptedBackend<Int>()
     @Shared(.scripted(backend)) var value = 1
     $value.withLock { $0 = 2 }
@@ -258,7 +277,8 @@ struct KeyedShareTests {
     #expect(value == 1)
   }
 
-  @Test func loadThrowsWhatTheKeySays() async throws {
+  @Test("An explicit load throws the key's error and keeps the value")
+  func loadThrowsWhatTheKeySays() async throws {
     let backend = ScriptedBackend<Int>(onLoad: { $0.continuation.resume(throwing: TestError(number: 1)) })
     @Shared(.scripted(backend)) var value = 1
     await #expect(throws: TestError(number: 1)) { try await $value.load() }
@@ -266,7 +286,8 @@ struct KeyedShareTests {
     #expect(value == 1)
   }
 
-  @Test func cancelledLoadEndsAtOnceAndItsResultStillCounts() async throws {
+  @Test("A cancelled load ends immediately, and its result still counts")
+  func cancelledLoadEndsAtOnceAndItsResultStillCounts() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     backend.loads.elements[0].continuation.resumeReturningInitialValue()
@@ -280,7 +301,8 @@ struct KeyedShareTests {
     #expect(!$value.isLoading)
   }
 
-  @Test func loadOfACancelledTaskAsksForNothing() async throws {
+  @Test("A load in a cancelled task does not reach the key")
+  func loadOfACancelledTaskAsksForNothing() async throws {
     let backend = ScriptedBackend<Int>()
     @Shared(.scripted(backend)) var value = 1
     let task = Task { [$value] in
@@ -291,7 +313,8 @@ struct KeyedShareTests {
     #expect(backend.loads.count == 1)
   }
 
-  @Test func newerLoadWinsAfterAnOlderOneHasFinished() async throws {
+  @Test("A newer load replaces the result of an older one that finishes first")
+  func newerLoadWinsAfterAnOlderOneHasFinished() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     let shared = $value
@@ -306,7 +329,8 @@ struct KeyedShareTests {
     #expect(!$value.isLoading)
   }
 
-  @Test func olderLoadThatFinishesLastIsIgnored() async throws {
+  @Test("An older load that finishes last is ignored")
+  func olderLoadThatFinishesLastIsIgnored() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     let shared = $value
@@ -318,7 +342,8 @@ struct KeyedShareTests {
     #expect(value == 20)
   }
 
-  @Test func errorOfAnOlderLoadIsIgnored() async throws {
+  @Test("The error of an older load is ignored")
+  func errorOfAnOlderLoadIsIgnored() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     let shared = $value
@@ -331,7 +356,8 @@ struct KeyedShareTests {
     #expect(!$value.isLoading)
   }
 
-  @Test func isNotLoadingOnceAllLoadsHaveFinished() async {
+  @Test("A share is not loading once all concurrent loads have finished")
+  func isNotLoadingOnceAllLoadsHaveFinished() async {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     backend.loads.elements[0].continuation.resumeReturningInitialValue()
@@ -352,7 +378,8 @@ struct KeyedShareTests {
 
   // MARK: Pointing to another key
 
-  @Test func loadsAnotherKey() async throws {
+  @Test("A load of another key points the share and its copies to that key")
+  func loadsAnotherKey() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared var value: Int
     _value = Shared(value: 1)
@@ -371,7 +398,8 @@ struct KeyedShareTests {
     #expect(backend.savedValues == [4])
   }
 
-  @Test func loadsAnotherKeyWithADefault() async throws {
+  @Test("A load of another key that finds nothing takes that key's default")
+  func loadsAnotherKeyWithADefault() async throws {
     let shared = Shared(value: 1)
     try await shared.load(ScriptedKey<Int>.Default[.scripted(ScriptedBackend()), default: 7])
     #expect(shared.wrappedValue == 7)
@@ -379,7 +407,8 @@ struct KeyedShareTests {
 
   // MARK: Requiring
 
-  @Test func requiresWhatIsStored() async throws {
+  @Test("A required share has the stored value and follows its key")
+  func requiresWhatIsStored() async throws {
     let backend = ScriptedBackend.storing(4)
     let shared = try await Shared(require: .scripted(backend))
     #expect(shared.wrappedValue == 4)
@@ -392,7 +421,8 @@ struct KeyedShareTests {
     #expect(other.wrappedValue == 5)
   }
 
-  @Test func requiringFailsWhenNothingIsStored() async {
+  @Test("Requiring a key throws when nothing is stored, even if the key has a default")
+  func requiringFailsWhenNothingIsStored() async {
     await #expect(throws: NothingStoredError()) {
       _ = try await Shared(require: .scripted(ScriptedBackend<Int>()))
     }
@@ -401,14 +431,16 @@ struct KeyedShareTests {
     }
   }
 
-  @Test func requiringFailsAsLoadingDoes() async {
+  @Test("Requiring a key throws the error of its load")
+  func requiringFailsAsLoadingDoes() async {
     let backend = ScriptedBackend<Int>(onLoad: { $0.continuation.resume(throwing: TestError(number: 2)) })
     await #expect(throws: TestError(number: 2)) {
       _ = try await Shared(require: .scripted(backend))
     }
   }
 
-  @Test func requiringIsCancellable() async {
+  @Test("Requiring a key ends when its task is cancelled")
+  func requiringIsCancellable() async {
     let backend = ScriptedBackend<Int>.loadingByHand()
     let task = Task { _ = try await Shared(require: .scripted(backend)) }
     let load = await backend.loads.wait(count: 1)[0]
@@ -419,7 +451,8 @@ struct KeyedShareTests {
 
   // MARK: The end
 
-  @Test func everythingGoesAwayWithTheLastShare() async {
+  @Test("The box, key, values and subscription go away with the last share")
+  func everythingGoesAwayWithTheLastShare() async {
     /// Keeps nothing that it is given.
     struct Key: SharedKey {
       let cancellations: Recorder<Void>

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Leaks of shares", .timeLimit(.minutes(5)))
 struct LeakTests {
   /// Counts the values that are alive.
   private final class Census: Sendable {
@@ -34,7 +34,8 @@ struct LeakTests {
 
   // Every leftover of a share, of its projection, its box or its observers holds the value, so it is enough to count
   // the values.
-  @Test func aMillionSharesLeaveNothingBehind() async {
+  @Test("A million shares leave nothing behind")
+  func aMillionSharesLeaveNothingBehind() async {
     let census = Census()
     for _ in 0..<1_000 {
       weak var storage: InMemoryStorage?
@@ -55,7 +56,8 @@ struct LeakTests {
     }
   }
 
-  @Test func mutationsOfAShareThatIsMadeToPointElsewhereMeanwhileLeaveNothingBehind() {
+  @Test("Mutations of a share that another thread points elsewhere leave nothing behind")
+  func mutationsOfAShareThatIsMadeToPointElsewhereMeanwhileLeaveNothingBehind() {
     let census = Census()
     do {
       let share = Shared(value: Town(mayor: Citizen(census)))
@@ -73,7 +75,8 @@ struct LeakTests {
     #expect(census.alive.load(ordering: .relaxed) == 0)
   }
 
-  @Test func aMutationKeepsTheValueThatItsShareDoesNotPointToAnyMore() {
+  @Test("A mutation keeps its value alive when the share is pointed elsewhere meanwhile")
+  func aMutationKeepsTheValueThatItsShareDoesNotPointToAnyMore() {
     let census = Census()
     let share = Shared(value: Town(mayor: Citizen(census)))
     let (isSwapped, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

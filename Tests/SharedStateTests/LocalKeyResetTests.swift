@@ -11,7 +11,7 @@ struct LocalKeyResetTests {
 
   @Dependency(\.defaultAppStorage) var defaults
 
-  @Test("An explicit share is updated at once, and has no default to return to")
+  @Test("A share without a key is updated immediately, and a reset leaves its value unchanged")
   func explicit() async throws {
     let count = Shared(value: 3)
     #expect(

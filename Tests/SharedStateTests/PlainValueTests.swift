@@ -2,8 +2,10 @@ import IssueReporting
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct PlainValueTests {
-  @Test func aPlainValueIsShared() {
+@Suite("Shares of plain values", .timeLimit(.minutes(5)))
+struct PlainValueTests {
+  @Test("A share is made from a plain value")
+  func aPlainValueIsShared() {
     struct State {
       @Shared var count: Int
 
@@ -18,7 +20,8 @@ import Testing
     #expect(Shared<Int?>(1).wrappedValue == 1)
   }
 
-  @Test func aPlainValueIsDeclaredWhereItIsWritten() {
+  @Test("A failure names the file and line where a plain value is shared")
+  func aPlainValueIsDeclaredWhereItIsWritten() {
     let line: UInt = #line + 2
     let failures = FailureRecorder.failures {
       let count = Shared(0)
@@ -27,7 +30,8 @@ import Testing
     #expect(failures.first?.message.contains("'Shared<Int>@\(#fileID):\(line)'") == true)
   }
 
-  @Test func aShareOfAKeyAsAPlainValueIsReported() {
+  @Test("Passing a key as a plain value is reported")
+  func aShareOfAKeyAsAPlainValueIsReported() {
     let key = InMemoryKey<Int>.inMemory("count")
     withKnownIssue {
       _ = Shared(key)
@@ -36,7 +40,8 @@ import Testing
     }
   }
 
-  @Test func aKeyOfAnOptionalNeedsNoDefault() {
+  @Test("A key of an optional needs no default")
+  func aKeyOfAnOptionalNeedsNoDefault() {
     let share = Shared<Int?>(.inMemory("optional"))
     #expect(share.wrappedValue == nil)
     let reader = SharedReader<Int?>(.inMemory("optional"))
@@ -44,7 +49,8 @@ import Testing
     #expect(reader.wrappedValue == 1)
   }
 
-  @Test func aKeyWithADefaultGivesSharesAndReaders() {
+  @Test("A key with a default makes shares and readers of one value")
+  func aKeyWithADefaultGivesSharesAndReaders() {
     @Shared(.bakedIn) var share
     @SharedReader(.bakedIn) var reader
     @SharedReader(wrappedValue: 7, .bakedIn) var withAnotherDefault

@@ -2,30 +2,34 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("SharedReader", .timeLimit(.minutes(5)))
 struct SharedReaderTests {
-  @Test func followsTheShare() {
+  @Test("A reader follows its share")
+  func followsTheShare() {
     let shared = Shared(value: 1)
     let reader = SharedReader(shared)
     shared.withLock { $0 = 2 }
     #expect(reader.wrappedValue == 2)
   }
 
-  @Test func staysWithWhatTheSharePointedTo() {
+  @Test("A reader stays with the value that its share pointed to")
+  func staysWithWhatTheSharePointedTo() {
     let shared = Shared(value: 1)
     let reader = SharedReader(shared)
     shared.projectedValue = Shared(value: 2)
     #expect(reader.wrappedValue == 1)
   }
 
-  @Test func constantNeverChanges() {
+  @Test("A constant reader has its value, is not loading and has no load error")
+  func constantNeverChanges() {
     let reader = SharedReader.constant("a")
     #expect(reader.wrappedValue == "a")
     #expect(!reader.isLoading)
     #expect(reader.loadError == nil)
   }
 
-  @Test func assigningPointsToSomethingElse() {
+  @Test("Assigning to a projected reader points its copies to the new value")
+  func assigningPointsToSomethingElse() {
     @SharedReader var value: Int
     _value = SharedReader(value: 1)
     let copy = $value
@@ -34,7 +38,8 @@ struct SharedReaderTests {
     #expect(copy.wrappedValue == 2)
   }
 
-  @Test func readsAKeyThatCannotBeWritten() {
+  @Test("A reader follows a key that cannot be written")
+  func readsAKeyThatCannotBeWritten() {
     let backend = ScriptedBackend<Int>.storing(4)
     @SharedReader(ScriptedReaderKey(backend: backend)) var value = 0
     #expect(value == 4)
@@ -42,7 +47,8 @@ struct SharedReaderTests {
     #expect(value == 5)
   }
 
-  @Test func sharesTheBoxOfAKeyThatIsWritten() {
+  @Test("A reader and a share of one key share one box")
+  func sharesTheBoxOfAKeyThatIsWritten() {
     let backend = ScriptedBackend<Int>()
     @SharedReader(.scripted(backend)) var reader = 1
     @Shared(.scripted(backend)) var shared = 2
@@ -52,7 +58,8 @@ struct SharedReaderTests {
     #expect(backend.loads.count == 1)
   }
 
-  @Test func hasADefaultOfNilForOptionals() {
+  @Test("A reader of an optional has nil as its default")
+  func hasADefaultOfNilForOptionals() {
     let backend = ScriptedBackend<Int?>()
     @SharedReader(ScriptedReaderKey(backend: backend)) var value: Int?
     #expect(value == nil)
@@ -60,7 +67,8 @@ struct SharedReaderTests {
     #expect(value == 5)
   }
 
-  @Test func requiresWhatIsStored() async throws {
+  @Test("A required reader has the stored value or throws if nothing is stored")
+  func requiresWhatIsStored() async throws {
     let reader = try await SharedReader(require: ScriptedReaderKey(backend: .storing(4)))
     #expect(reader.wrappedValue == 4)
     await #expect(throws: NothingStoredError()) {
@@ -68,7 +76,8 @@ struct SharedReaderTests {
     }
   }
 
-  @Test func loadsAnotherKey() async throws {
+  @Test("A reader loads the stored value or the default of another key")
+  func loadsAnotherKey() async throws {
     let reader = SharedReader(value: 1)
     try await reader.load(ScriptedReaderKey(backend: .storing(4)))
     #expect(reader.wrappedValue == 4)
@@ -77,7 +86,8 @@ struct SharedReaderTests {
     #expect(reader.wrappedValue == 9)
   }
 
-  @Test func loadsAgain() async throws {
+  @Test("A reader loads the stored value again")
+  func loadsAgain() async throws {
     let stored = Shared(value: 1)
     let backend = ScriptedBackend<Int>(onLoad: { $0.continuation.resume(returning: stored.wrappedValue) })
     @SharedReader(ScriptedReaderKey(backend: backend)) var value = 0

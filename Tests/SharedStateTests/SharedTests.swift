@@ -3,9 +3,10 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Shared", .timeLimit(.minutes(5)))
 struct SharedTests {
-  @Test func sharesOneValueAmongItsCopies() {
+  @Test("Copies of a share have one value")
+  func sharesOneValueAmongItsCopies() {
     let shared = Shared(value: 1)
     let copy = shared
     let another = Shared(projectedValue: shared)
@@ -16,7 +17,8 @@ struct SharedTests {
     #expect(another.wrappedValue == 3)
   }
 
-  @Test func isAMemberOfAValueType() {
+  @Test("Structs with the same share as a member have one value")
+  func isAMemberOfAValueType() {
     struct Model {
       @Shared var count: Int
     }
@@ -39,7 +41,8 @@ struct SharedTests {
     #expect(Owner().count == 3)
   }
 
-  @Test func holdsValuesThatAreNotSendable() {
+  @Test("A share holds a value that is not Sendable")
+  func holdsValuesThatAreNotSendable() {
     final class Counter {
       var count = 0
     }
@@ -50,14 +53,16 @@ struct SharedTests {
     #expect(shared.count.wrappedValue == 2)
   }
 
-  @Test func givesBackWhatTheClosureReturns() {
+  @Test("withLock returns the result of its closure")
+  func givesBackWhatTheClosureReturns() {
     let shared = Shared(value: [1, 2, 3])
     let last = shared.withLock { $0.popLast() }
     #expect(last == 3)
     #expect(shared.wrappedValue == [1, 2])
   }
 
-  @Test func errorLeavesTheValueAndItsVersionAsTheyWere() {
+  @Test("A thrown error leaves the value and its version unchanged")
+  func errorLeavesTheValueAndItsVersionAsTheyWere() {
     let shared = Shared(value: [1])
     let version = shared.projection.place.box.version
     #expect(throws: TestError(number: 5)) {
@@ -73,7 +78,8 @@ struct SharedTests {
     #expect(shared.wrappedValue == [1, 3])
   }
 
-  @Test func errorNotifiesNobody() {
+  @Test("A thrown error notifies no observers")
+  func errorNotifiesNobody() {
     let shared = Shared(value: 1)
     let changes = Recorder<Void>()
     withObservationTracking {
@@ -87,7 +93,8 @@ struct SharedTests {
     #expect(changes.count == 1)
   }
 
-  @Test func mutatesInPlaceUnlessTheClosureCanThrow() throws {
+  @Test("withLock mutates in place unless its closure can throw")
+  func mutatesInPlaceUnlessTheClosureCanThrow() throws {
     final class Storage {}
     struct Value {
       var storage = Storage()
@@ -102,7 +109,8 @@ struct SharedTests {
     #expect(!isUniqueInCopy)
   }
 
-  @Test func replacedValueOfAThrowingClosureIsReleasedOutsideTheLock() throws {
+  @Test("A value replaced by a throwing closure is released outside the lock")
+  func replacedValueOfAThrowingClosureIsReleasedOutsideTheLock() throws {
     let reads = Recorder<Bool>()
     let shared = Shared(value: Tracked())
     shared.withLock { value in
@@ -115,7 +123,8 @@ struct SharedTests {
     #expect(reads.elements == [false])
   }
 
-  @Test func discardedValueOfAThrowingClosureIsReleasedOutsideTheLock() {
+  @Test("A value discarded by a throwing closure is released outside the lock")
+  func discardedValueOfAThrowingClosureIsReleasedOutsideTheLock() {
     let reads = Recorder<Bool>()
     let shared = Shared(value: Tracked())
     #expect(throws: TestError()) {
@@ -127,7 +136,8 @@ struct SharedTests {
     #expect(reads.elements == [false])
   }
 
-  @Test func assigningPointsAllCopiesToSomethingElse() {
+  @Test("Assigning to a projection points its copies elsewhere, but not shares made from it")
+  func assigningPointsAllCopiesToSomethingElse() {
     @Shared var value: Int
     _value = Shared(value: 1)
     let copy = $value
@@ -138,13 +148,15 @@ struct SharedTests {
     #expect(another.wrappedValue == 1)
   }
 
-  @Test func isEqualWhenTheValuesAre() {
+  @Test("Shares and readers are equal when their values are equal")
+  func isEqualWhenTheValuesAre() {
     #expect(Shared(value: 1) == Shared(value: 1))
     #expect(Shared(value: 1) != Shared(value: 2))
     #expect(SharedReader(value: 1) == SharedReader.constant(1))
   }
 
-  @Test func hasTheIdentityOfItsValue() {
+  @Test("Shares and readers have the identity of their value")
+  func hasTheIdentityOfItsValue() {
     struct Item: Identifiable {
       let id: Int
     }
@@ -152,12 +164,14 @@ struct SharedTests {
     #expect(SharedReader(value: Item(id: 4)).id == 4)
   }
 
-  @Test func describesTypeAndValue() {
+  @Test("A description shows the type and the value")
+  func describesTypeAndValue() {
     #expect(String(describing: Shared(value: "a")) == #"Shared<String>(value: "a")"#)
     #expect(String(describing: SharedReader(value: "a")) == #"SharedReader<String>(value: "a")"#)
   }
 
-  @Test func inMemoryOnlyHasNothingToLoadOrSave() async throws {
+  @Test("A share without a key has nothing to load or save")
+  func inMemoryOnlyHasNothingToLoadOrSave() async throws {
     let shared = Shared(value: 1)
     try await shared.load()
     try await shared.save()
@@ -167,7 +181,8 @@ struct SharedTests {
     #expect(shared.wrappedValue == 1)
   }
 
-  @Test func valueGoesAwayWithTheLastShare() {
+  @Test("The value is released with the last share")
+  func valueGoesAwayWithTheLastShare() {
     let value: Weak<Tracked>
     let box: Weak<Box>
     do {

@@ -2,7 +2,7 @@ import Foundation
 import Subprocess
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The plugin program", .timeLimit(.minutes(5)))
 struct PluginProcessTests {
   /// Sends bytes to the plugin program, closes its input, and returns its answers.
   private func answers(to input: Data) async throws -> (text: String, status: TerminationStatus) {

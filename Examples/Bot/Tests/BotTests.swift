@@ -7,7 +7,7 @@ import SharedStateStoreTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The bot", .timeLimit(.minutes(5)))
 struct BotTests {
   /// Collects the lines of the bot.
   final class Wall: Sendable {
@@ -33,7 +33,8 @@ struct BotTests {
     }
   }
 
-  @Test func itRemindsWhenTimeIsUp() async {
+  @Test("The bot sends a reminder when its time is up")
+  func itRemindsWhenTimeIsUp() async {
     let store = makeStore()
     await store.send(.heard(name: "ann", text: "!remind 60 tea is ready")) {
       $0.lines = ["ann": 1]
@@ -48,7 +49,8 @@ struct BotTests {
     #expect(wall.lines == ["ann: tea is ready"])
   }
 
-  @Test func itRollsDice() async {
+  @Test("The bot rolls dice on request")
+  func itRollsDice() async {
     let store = makeStore()
     await store.send(.heard(name: "bob", text: "!roll 6")) { $0.lines = ["bob": 1] }
     await store.receive(\.rolled)
@@ -57,7 +59,8 @@ struct BotTests {
     #expect(wall.lines[0].hasPrefix("bob has rolled "))
   }
 
-  @Test func itSaysHowToAsk() async {
+  @Test("The bot explains incomplete commands and counts lines")
+  func itSaysHowToAsk() async {
     let store = makeStore()
     store.exhaustivity = .off
     for text in ["!roll", "!remind tea", "!lines", "hello"] { await store.send(.heard(name: "ann", text: text)) }

@@ -4,7 +4,7 @@ import SharedStateDependencies
 import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("A recorded session", .timeLimit(.minutes(5)))
 struct SessionTests {
   /// A session with dice and a reminder.
   private func recordSession() async -> (log: ActionLogOf<Bot>, state: Bot.State) {
@@ -22,14 +22,16 @@ struct SessionTests {
     return (log, store.state)
   }
 
-  @Test func aSessionIsReplayedFromItsLines() async throws {
+  @Test("A session read from its JSON lines is replayed to the same state")
+  func aSessionIsReplayedFromItsLines() async throws {
     let (log, state) = await recordSession()
     #expect(log.actions.map(\.isSentByEffect) == [false, false, true, false, true, false])
     let read = try ActionLogOf<Bot>(jsonLines: log.jsonLines())
     #expect(try Store.replay(read) { Bot() } == state)
   }
 
-  @Test func theFirstActionThatDiffersIsNamed() async throws {
+  @Test("The replay of a forged log names the first action that differs")
+  func theFirstActionThatDiffersIsNamed() async throws {
     let (log, _) = await recordSession()
     let lines = String(decoding: try log.jsonLines(), as: UTF8.self)
     // Another person has said the first line.

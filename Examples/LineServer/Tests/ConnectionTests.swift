@@ -6,7 +6,7 @@ import SharedStateStoreTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The connections of clients", .timeLimit(.minutes(5)))
 struct ConnectionTests {
   /// Records the calls of the features to the sockets, in order.
   final class Wire: Sendable {
@@ -38,7 +38,8 @@ struct ConnectionTests {
     .connections(.element(id: id, action: .lineReceived(text)))
   }
 
-  @Test func clientsShareTheirValues() async {
+  @Test("Clients share their values")
+  func clientsShareTheirValues() async {
     let store = makeStore()
     store.exhaustivity = .off
     for id: ConnectionID in [1, 2] { await store.send(.accepted(id)) }
@@ -49,7 +50,8 @@ struct ConnectionTests {
     #expect(wire.entries == ["1: OK\n", "2: VALUE dark blue\n", "2: NONE\n"])
   }
 
-  @Test func everyStepOfAnAnswerIsKnown() async {
+  @Test("A connection opens, answers a line and disconnects")
+  func everyStepOfAnAnswerIsKnown() async {
     let store = makeStore()
     await store.send(.accepted(1)) { $0.connections = [Connection.State(id: 1, values: $0.$values)] }
     await store.receive(.connections(.element(id: 1, action: .opened)))
@@ -64,7 +66,8 @@ struct ConnectionTests {
     await store.finish()
   }
 
-  @Test func whoSaysNothingIsDisconnected() async {
+  @Test("A client that is idle for 60 seconds is disconnected")
+  func whoSaysNothingIsDisconnected() async {
     let store = makeStore()
     store.exhaustivity = .off
     await store.send(.accepted(1))
@@ -80,7 +83,8 @@ struct ConnectionTests {
     #expect(wire.entries.dropFirst() == ["1: ERROR The connection was idle for too long.\n", "1 closed"])
   }
 
-  @Test func whoGoesTakesTheTimerAlong() async {
+  @Test("The timer of a client ends when the client disconnects")
+  func whoGoesTakesTheTimerAlong() async {
     let store = makeStore()
     store.exhaustivity = .off
     await store.send(.accepted(1))
@@ -91,7 +95,8 @@ struct ConnectionTests {
     #expect(wire.entries.isEmpty)
   }
 
-  @Test func aLastAnswerIsSentBeforeTheEnd() async {
+  @Test("The last answer is sent before the connection closes, and later lines get none")
+  func aLastAnswerIsSentBeforeTheEnd() async {
     let store = makeStore()
     store.exhaustivity = .off
     await store.send(.accepted(1))

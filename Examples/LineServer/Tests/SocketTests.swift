@@ -2,7 +2,7 @@ import LineServer
 import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The sockets of a server", .timeLimit(.minutes(5)))
 struct SocketTests {
   /// Runs a client, which blocks its thread, on a thread outside of all tasks. Waits until the server has removed the
   /// client.
@@ -14,7 +14,8 @@ struct SocketTests {
     try await eventually("the connections to be gone") { server.store.connections.isEmpty }
   }
 
-  @Test func answersComeInTheOrderOfTheLines() async throws {
+  @Test("Answers arrive in the order of the lines")
+  func answersComeInTheOrderOfTheLines() async throws {
     try await withServer { server in
       let client = try LineClient(port: server.port)
       for number in 0..<200 { try client.say("PUT n \(number)\r\nGET n") }
@@ -29,7 +30,8 @@ struct SocketTests {
     }
   }
 
-  @Test func aLineThatIsTooLongEndsTheConnection() async throws {
+  @Test("A line that is too long gets no answer, and other clients are served")
+  func aLineThatIsTooLongEndsTheConnection() async throws {
     try await withServer { server in
       let client = try LineClient(port: server.port)
       try client.say(String(repeating: "x", count: 5_000))
@@ -42,7 +44,8 @@ struct SocketTests {
     }
   }
 
-  @Test func manyClientsAreServedAndLeaveNothingBehind() async throws {
+  @Test("The server serves 400 clients and removes all of them when they leave")
+  func manyClientsAreServedAndLeaveNothingBehind() async throws {
     DescriptorLimit.raise()
     try await withServer { server in
       let clients = try (0..<400).map { _ in try LineClient(port: server.port) }

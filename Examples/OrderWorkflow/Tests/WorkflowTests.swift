@@ -8,7 +8,7 @@ import SharedStateStoreTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The order workflow", .timeLimit(.minutes(5)))
 struct WorkflowTests {
   private static let order = Order(id: "1", item: "a book", price: 1_999)
 
@@ -52,7 +52,8 @@ struct WorkflowTests {
     return ledger.wrappedValue
   }
 
-  @Test func aBankThatChargesOftenChargesTwiceWithSomeSeedEachTime() async throws {
+  @Test("A seed that makes a bank charge twice does so in every run")
+  func aBankThatChargesOftenChargesTwiceWithSomeSeedEachTime() async throws {
     let bad = Mutex<UInt64?>(nil)
     await withKnownIssue {
       let seed = await TestWorld.explore(seeds: 1...1_000) { world in
@@ -68,7 +69,8 @@ struct WorkflowTests {
     }
   }
 
-  @Test func aBankThatChargesOnceChargesOnceWithAThousandSeeds() async {
+  @Test("A bank that charges once charges once with a thousand seeds")
+  func aBankThatChargesOnceChargesOnceWithAThousandSeeds() async {
     await TestWorld.explore(seeds: 1...1_000) { world in
       let charges = try await Self.order(in: world, chargesOnce: true)
       #expect(charges.map(\.amount) == [1_999])
@@ -77,7 +79,8 @@ struct WorkflowTests {
 
   private struct Refusal: Error {}
 
-  @Test func whatTheBankRefusesIsTriedAgain() async {
+  @Test("A payment that the bank refuses is retried after a pause")
+  func whatTheBankRefusesIsTriedAgain() async {
     let clock = TestClock()
     let refusals = Mutex(1)
     let store = TestStore(initialState: Payment.State()) {

@@ -6,7 +6,7 @@ import Testing
 @testable import FlagsService
 
 /// Instances in this process, on a fake. No Redis is needed.
-@Suite(.timeLimit(.minutes(2)))
+@Suite("Instances on a fake", .timeLimit(.minutes(2)))
 struct FlagsServiceTests {
   let redis = InProcessRedis()
 
@@ -34,7 +34,8 @@ struct FlagsServiceTests {
     }
   }
 
-  @Test func aFlagIsServedByBothInstances() async throws {
+  @Test("Both instances serve a flag")
+  func aFlagIsServedByBothInstances() async throws {
     try await withInstances { first, second in
       #expect(try await first.get("/flags/dark-mode").status == 404)
       #expect(try await first.put("/flags/dark-mode", "true") == .init(text: "true"))
@@ -44,7 +45,8 @@ struct FlagsServiceTests {
     }
   }
 
-  @Test func onlyOneInstanceAddsTheLastFlag() async throws {
+  @Test("Only one of two instances adds the last flag within the limit")
+  func onlyOneInstanceAddsTheLastFlag() async throws {
     redis.set("flags-service", #"{"flags":{"a":true},"limits":{"maximumFlags":2,"maximumNameLength":3}}"#)
     try await withInstances { first, second in
       async let one = first.put("/flags/b", "true").status
@@ -56,7 +58,8 @@ struct FlagsServiceTests {
     }
   }
 
-  @Test func anInstanceWithoutRedisIsNotReadyButGoesOn() async throws {
+  @Test("An instance without Redis is not ready but keeps serving")
+  func anInstanceWithoutRedisIsNotReadyButGoesOn() async throws {
     try await withInstances { first, second in
       redis.refuseConnections()
       try await eventually("the end of the connection") { try await first.get("/ready").status == 503 }
@@ -71,7 +74,8 @@ struct FlagsServiceTests {
     }
   }
 
-  @Test func settingsThatCannotBeReadAreNotReady() async throws {
+  @Test("An instance whose settings cannot be read is healthy but not ready")
+  func settingsThatCannotBeReadAreNotReady() async throws {
     try await withInstances { first, _ in
       redis.set("flags-service", "no document")
       try await eventually("not ready") { try await first.get("/ready").status == 503 }
@@ -79,7 +83,8 @@ struct FlagsServiceTests {
     }
   }
 
-  @Test func metricsAreShown() async throws {
+  @Test("A commit appears in the metrics")
+  func metricsAreShown() async throws {
     try await withInstances { first, _ in
       #expect(try await first.put("/flags/a", "true").status == 200)
       try await eventually("a commit") {

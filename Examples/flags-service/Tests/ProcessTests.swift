@@ -7,9 +7,10 @@ import Testing
 @testable import FlagsService
 
 /// Three instances in processes of their own, on a real server.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Instances in their own processes", .timeLimit(.minutes(5)))
 struct ProcessTests {
-  @Test func threeInstancesAgreeThroughAnOutageAndEndCleanly() async throws {
+  @Test("Three instances agree before and after an outage, and exit cleanly")
+  func threeInstancesAgreeThroughAnOutageAndEndCleanly() async throws {
     let redis = try PrivateRedisServer(isPersistent: true)
     var instances: [Instance] = []
     for _ in 1...3 { instances.append(try await Instance(redis: redis.url)) }

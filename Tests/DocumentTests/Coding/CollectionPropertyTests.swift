@@ -5,7 +5,8 @@ import Testing
 
 /// Sets and dictionaries have another order here than with a JSONEncoder, or another form. They are read as the same
 /// values.
-@Suite(.timeLimit(.minutes(5))) struct CollectionPropertyTests {
+@Suite("Random sets and dictionaries", .timeLimit(.minutes(5)))
+struct CollectionPropertyTests {
   enum Size: String, Codable, Hashable, CaseIterable { case small, large, extraLarge = "extra/large é", none = "" }
   enum Level: Int, Codable, Hashable, CaseIterable { case low = -1, high = 10, highest = 200 }
 
@@ -80,7 +81,8 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<20) func collectionsAreReadAlike(block: Int) throws {
+  @Test("Collections written by our encoder or by Foundation are read as the same values", arguments: 0..<20)
+  func collectionsAreReadAlike(block: Int) throws {
     for seed in (block * 10)..<((block + 1) * 10) {
       var generator = Generator(seed: seed)
       let (encoder, decoder) = (JSONEncoder(), JSONDecoder())

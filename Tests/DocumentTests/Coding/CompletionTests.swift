@@ -3,7 +3,8 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5))) struct CompletionTests {
+@Suite("Completion from a default", .timeLimit(.minutes(5)))
+struct CompletionTests {
   struct Limits: Codable, Equatable {
     var perSecond = 5
     var burst = 10
@@ -31,7 +32,8 @@ import Testing
     return try coders.decoder.decode(Config.self, from: document(text), completedBy: standard)
   }
 
-  @Test func whatIsRequiredIsTakenFromTheDefault() throws {
+  @Test("Missing required members are taken from the default")
+  func whatIsRequiredIsTakenFromTheDefault() throws {
     let completed = try complete(#"{"limit":20,"limits":{"burst":3},"list":[],"map":{},"mode":{"fast":{"level":9}}}"#)
     var expected = Config(limit: 20, comment: nil, limits: Limits(burst: 3), list: [], map: [:], optional: nil)
     expected.mode = .fast(level: 9, name: "x")
@@ -39,23 +41,27 @@ import Testing
     #expect(completed.paths == [["currency"], ["limits", "perSecond"], ["mode", "fast", "name"]])
   }
 
-  @Test func wholeMembersAreTaken() throws {
+  @Test("Missing members are taken whole, and missing optionals are nil")
+  func wholeMembersAreTaken() throws {
     let completed = try complete("{}")
     #expect(completed.value == Config(comment: nil, optional: nil))
     #expect(completed.paths == [["limit"], ["currency"], ["limits"], ["list"], ["map"], ["mode"]])
   }
 
-  @Test func nothingIsTakenInsideOfCollections() {
+  @Test("A missing member inside a collection is an error")
+  func nothingIsTakenInsideOfCollections() {
     #expect(throws: DecodingError.self) { try complete(#"{"list":[{"burst":1}]}"#) }
     #expect(throws: DecodingError.self) { try complete(#"{"map":{"a":{"burst":1}}}"#) }
   }
 
-  @Test func nullIsNotMissing() {
+  @Test("A null or mistyped member is an error")
+  func nullIsNotMissing() {
     #expect(throws: DecodingError.self) { try complete(#"{"limit":null}"#) }
     #expect(throws: DecodingError.self) { try complete(#"{"limits":{"per_second":"x"}}"#) }
   }
 
-  @Test func anotherCaseHasNoDefault() {
+  @Test("An unknown or missing enum case is an error")
+  func anotherCaseHasNoDefault() {
     #expect(throws: DecodingError.self) { try complete(#"{"mode":{"other":{}}}"#) }
     #expect(throws: DecodingError.self) { try complete(#"{"mode":{}}"#) }
   }

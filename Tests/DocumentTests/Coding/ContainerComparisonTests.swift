@@ -4,7 +4,8 @@ import Testing
 @testable import SharedState
 
 /// Containers, their paths and their errors, compared with JSONEncoder and JSONDecoder.
-@Suite(.timeLimit(.minutes(5))) struct ContainerComparisonTests {
+@Suite("Containers, compared with Foundation", .timeLimit(.minutes(5)))
+struct ContainerComparisonTests {
   struct Inner: Codable, Equatable {
     var number: Int
     var name: String?
@@ -20,20 +21,24 @@ import Testing
 
   static let inner = #"{"number":1}"#
 
-  @Test(arguments: [
-    #"{}"#, #"[]"#, #"1"#, #"null"#, #"{"inner":{}}"#, #"{"inner":{"number":"x"}}"#, #"{"inner":{"number":null}}"#,
-    #"{"inner":[]}"#, #"{"inner":{"number":1,"name":2}}"#, #"{"inner":{"number":1,"name":null}}"#,
-    #"{"inner":\#(inner),"list":{}}"#, #"{"inner":\#(inner),"list":[1]}"#,
-    #"{"inner":\#(inner),"list":[\#(inner),{}]}"#,
-    #"{"inner":\#(inner),"list":[null]}"#, #"{"inner":\#(inner),"list":[],"map":[]}"#,
-    #"{"inner":\#(inner),"list":[],"map":{"a b":{}}}"#, #"{"inner":\#(inner),"list":[],"map":{"a":null}}"#,
-    #"{"inner":\#(inner),"list":[],"map":{},"numbers":{"1":{}}}"#,
-    #"{"inner":\#(inner),"list":[],"map":{},"numbers":{"x":\#(inner)}}"#,
-    #"{"inner":\#(inner),"list":[],"map":{},"numbers":[]}"#,
-    #"{"inner":\#(inner),"list":[],"map":{},"numbers":{"-1":\#(inner)},"optional":null}"#,
-    #"{"inner":\#(inner),"list":[],"map":{},"numbers":{},"optional":{}}"#,
-    #"{"inner":\#(inner),"inner":1,"list":[],"list":2,"map":{},"numbers":{},"optional":\#(inner),"more":[{}]}"#,
-  ]) func structuresAreReadAlike(text: String) throws {
+  @Test(
+    "Structures are read as Foundation reads them",
+    arguments: [
+      #"{}"#, #"[]"#, #"1"#, #"null"#, #"{"inner":{}}"#, #"{"inner":{"number":"x"}}"#, #"{"inner":{"number":null}}"#,
+      #"{"inner":[]}"#, #"{"inner":{"number":1,"name":2}}"#, #"{"inner":{"number":1,"name":null}}"#,
+      #"{"inner":\#(inner),"list":{}}"#, #"{"inner":\#(inner),"list":[1]}"#,
+      #"{"inner":\#(inner),"list":[\#(inner),{}]}"#,
+      #"{"inner":\#(inner),"list":[null]}"#, #"{"inner":\#(inner),"list":[],"map":[]}"#,
+      #"{"inner":\#(inner),"list":[],"map":{"a b":{}}}"#, #"{"inner":\#(inner),"list":[],"map":{"a":null}}"#,
+      #"{"inner":\#(inner),"list":[],"map":{},"numbers":{"1":{}}}"#,
+      #"{"inner":\#(inner),"list":[],"map":{},"numbers":{"x":\#(inner)}}"#,
+      #"{"inner":\#(inner),"list":[],"map":{},"numbers":[]}"#,
+      #"{"inner":\#(inner),"list":[],"map":{},"numbers":{"-1":\#(inner)},"optional":null}"#,
+      #"{"inner":\#(inner),"list":[],"map":{},"numbers":{},"optional":{}}"#,
+      #"{"inner":\#(inner),"inner":1,"list":[],"list":2,"map":{},"numbers":{},"optional":\#(inner),"more":[{}]}"#,
+    ]
+  )
+  func structuresAreReadAlike(text: String) throws {
     try Comparison().read(Outer.self, text)
     try Comparison().read([Outer].self, "[\(text)]")
     try Comparison().read([String: Outer].self, "{\"fooBar\":\(text)}")
@@ -83,7 +88,8 @@ import Testing
     }
   }
 
-  @Test(arguments: Dog.Parent.allCases) func classesAreAlike(parent: Dog.Parent) throws {
+  @Test("Classes with a superclass are read and written as by Foundation", arguments: Dog.Parent.allCases)
+  func classesAreAlike(parent: Dog.Parent) throws {
     try Dog.parent.withValue(parent) {
       let both = try Comparison()
       try both.write(Dog(name: "x"))
@@ -137,14 +143,16 @@ import Testing
     }
   }
 
-  @Test func pathsAreAlike() throws {
+  @Test("Coding paths match those of Foundation")
+  func pathsAreAlike() throws {
     try Comparison().write(Paths(isDeep: false))
     try Comparison().write([Paths(isDeep: false)])
     try Comparison().write(["x": ["y": Paths(isDeep: false)]])
   }
 
   /// A JSONEncoder's values in nested containers do not know what is around the containers.
-  @Test func pathsOfNestedValuesAreWhole() throws {
+  @Test("Coding paths of values in nested containers are complete")
+  func pathsOfNestedValuesAreWhole() throws {
     let text = try Coders().text(Paths(isDeep: true))
     #expect(
       text.contains(#""g":{"a":"g","b":["g.b",{"a":"g.b.<1>","b":["g.b.<1>.b.<0>"]},"g.b.<2>","g.b.<3>"],"c":"g.c"}"#)
@@ -192,7 +200,8 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<10) func failuresAreWrittenAlike(place: Int) throws {
+  @Test("Encoding errors match those of Foundation", arguments: 0..<10)
+  func failuresAreWrittenAlike(place: Int) throws {
     try Comparison().write(Failing(place: place))
     try Comparison().write([Failing(place: place)])
     try Comparison().write(["a": Failing(place: place)])
@@ -233,10 +242,15 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    "[]", "[null]", "[1]", "[null,null,true,1,\"x\",{\"number\":1},[1],{},[]]", "[[],{},[1,2]]", "[null,1,null,\"x\"]",
-    "[{\"number\":1},{\"number\":2},null,[null]]", "{}", "null", "[\"x\",[\"x\"]]",
-  ]) func arraysAreWalkedAlike(text: String) throws {
+  @Test(
+    "Arrays are read as Foundation reads them, even past the end",
+    arguments: [
+      "[]", "[null]", "[1]", "[null,null,true,1,\"x\",{\"number\":1},[1],{},[]]", "[[],{},[1,2]]",
+      "[null,1,null,\"x\"]",
+      "[{\"number\":1},{\"number\":2},null,[null]]", "{}", "null", "[\"x\",[\"x\"]]",
+    ]
+  )
+  func arraysAreWalkedAlike(text: String) throws {
     try Comparison().read(Walk.self, text)
     try Comparison().read([String: Walk].self, "{\"a\":\(text)}")
   }
@@ -259,7 +273,8 @@ import Testing
     }
   }
 
-  @Test func sequencesAreWrittenAlike() throws {
+  @Test("Sequences are written as Foundation writes them")
+  func sequencesAreWrittenAlike() throws {
     try Comparison().write(Sequences())
     try Comparison().write([Sequences()])
   }
@@ -292,6 +307,7 @@ import Testing
   }
 
   @Test(
+    "Empty containers are written as Foundation writes them",
     arguments: [[], [.prettyPrinted], [.prettyPrinted, .withoutEscapingSlashes]] as [JSONEncoder.OutputFormatting]
   )
   func emptyContainersAreWrittenAlike(_ formatting: JSONEncoder.OutputFormatting) throws {

@@ -3,8 +3,10 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5))) struct DecoderPropertyTests {
-  @Test(arguments: 0..<40) func valuesAreAsFoundationReadsThem(block: Int) throws {
+@Suite("DocumentDecoder: random documents", .timeLimit(.minutes(5)))
+struct DecoderPropertyTests {
+  @Test("Random values are read as Foundation reads them", arguments: 0..<40)
+  func valuesAreAsFoundationReadsThem(block: Int) throws {
     for seed in (block * 500)..<((block + 1) * 500) {
       let settings = Settings(seed: seed)
       var generator = Generator(seed: ~seed)

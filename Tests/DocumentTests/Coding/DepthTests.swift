@@ -4,7 +4,8 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5))) struct DepthTests {
+@Suite("The depth of documents", .timeLimit(.minutes(5)))
+struct DepthTests {
   final class Chain: Codable {
     var next: Chain?
 
@@ -80,7 +81,8 @@ import Testing
   }
 
   /// How many values fit depends on the compiler. The test is that nothing crashes.
-  @Test(arguments: [32, 100, 200, 255, 256, 511, 512]) func wideValuesFillNoStack(count: Int) async throws {
+  @Test("Nested values of a wide type do not overflow the stack", arguments: [32, 100, 200, 255, 256, 511, 512])
+  func wideValuesFillNoStack(count: Int) async throws {
     let coders = try Coders()
     let isWritten = try await onThread(stackSize: 2 << 20) {
       [Wide.boxed(count), Wide.listed(count)].map { (try? coders.encoder.encode($0)) != nil }
@@ -94,7 +96,10 @@ import Testing
     if count == 512 { #expect(isWritten + [isRead[1]] == [false, false, false]) }
   }
 
-  @Test(arguments: [(512, true), (513, false), (2_000, false), (100_000, false)])
+  @Test(
+    "Documents are nested at most 512 levels deep",
+    arguments: [(512, true), (513, false), (2_000, false), (100_000, false)]
+  )
   func depthIsLimited(count: Int, isFine: Bool) async throws {
     let coders = try Coders()
     let isWritten = try await onThread(stackSize: 2 << 20) {
@@ -115,7 +120,7 @@ import Testing
     #expect(isRead == isFine)
   }
 
-  @Test(arguments: [(550, true), (2_000, false)])
+  @Test("The number of nested calls of encode(to:) is limited", arguments: [(550, true), (2_000, false)])
   func callsAreLimited(count: Int, isFine: Bool) async throws {
     let coders = try Coders()
     let isWritten = try await onThread(stackSize: 2 << 20) {
@@ -125,7 +130,8 @@ import Testing
     #expect(isWritten == isFine)
   }
 
-  @Test func nestedContainersCount() async throws {
+  @Test("Nested containers count towards the limit of depth")
+  func nestedContainersCount() async throws {
     struct Nested: Encodable {
       func encode(to encoder: any Encoder) throws {
         var containers = [encoder.unkeyedContainer()]

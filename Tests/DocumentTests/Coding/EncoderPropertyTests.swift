@@ -3,8 +3,10 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5))) struct EncoderPropertyTests {
-  @Test(arguments: 0..<40) func textIsAsFoundationWritesIt(block: Int) throws {
+@Suite("DocumentEncoder: random values", .timeLimit(.minutes(5)))
+struct EncoderPropertyTests {
+  @Test("Random values are written as Foundation writes them", arguments: 0..<40)
+  func textIsAsFoundationWritesIt(block: Int) throws {
     for seed in (block * 500)..<((block + 1) * 500) {
       let settings = Settings(seed: seed)
       var generator = Generator(seed: ~seed)

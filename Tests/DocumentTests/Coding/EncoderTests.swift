@@ -3,7 +3,8 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5))) struct EncoderTests {
+@Suite("DocumentEncoder", .timeLimit(.minutes(5)))
+struct EncoderTests {
   enum Size: String, Codable, Hashable { case small, large }
   enum Level: Int, Codable, Hashable { case low = 2, high = 10 }
   struct Point: Codable, Hashable { var x: Int, y: Int }
@@ -12,11 +13,13 @@ import Testing
     var zulu = 1, alpha = "x"
   }
 
-  @Test func membersAreInTheOrderOfTheType() throws {
+  @Test("Members are written in the order of the type")
+  func membersAreInTheOrderOfTheType() throws {
     #expect(try Coders().text(Pair()) == #"{"zulu":1,"alpha":"x"}"#)
   }
 
-  @Test func setsAreInCanonicalOrder() throws {
+  @Test("Sets are written in canonical order")
+  func setsAreInCanonicalOrder() throws {
     let coders = try Coders()
     #expect(try coders.text(Set([10, 9, -1, 100])) == "[-1,9,10,100]")
     #expect(
@@ -29,7 +32,8 @@ import Testing
     #expect(try coders.text(Set([nil, 2, 1])) == "[1,2,null]")
   }
 
-  @Test func dictionariesAreObjectsInCanonicalOrder() throws {
+  @Test("Dictionaries are written in canonical order, as objects where their keys allow it")
+  func dictionariesAreObjectsInCanonicalOrder() throws {
     let coders = try Coders()
     #expect(try coders.text(["b": 1, "a": 2, "é": 3]) == #"{"a":2,"b":1,"é":3}"#)
     #expect(try coders.text([10: "x", 9: "y", -1: "z"]) == #"{"-1":"z","9":"y","10":"x"}"#)
@@ -43,14 +47,16 @@ import Testing
     #expect(try coders.text([Size: Int]()) == "{}")
   }
 
-  @Test func dictionariesAreArraysWhereThatIsAskedFor() throws {
+  @Test("Dictionaries become arrays on request, unless their keys are strings or integers")
+  func dictionariesAreArraysWhereThatIsAskedFor() throws {
     let coders = try Coders(usesArraysForDictionaries: true)
     #expect(try coders.text([Level.high: 1, .low: 2]) == "[2,2,10,1]")
     #expect(try coders.text(["b": 1, "a": 2]) == #"{"a":2,"b":1}"#)
     #expect(try coders.text([3: 1]) == #"{"3":1}"#)
   }
 
-  @Test func dictionariesAreReadInBothForms() throws {
+  @Test("Dictionaries are read in both forms")
+  func dictionariesAreReadInBothForms() throws {
     let id = UUID()
     for coders in [try Coders(), try Coders(usesArraysForDictionaries: true)] {
       func survives<Value: Codable & Equatable>(_ value: Value) throws {
@@ -70,7 +76,8 @@ import Testing
     }
   }
 
-  @Test func keysThatBecomeTheSameStayApart() throws {
+  @Test("Different keys with the same text stay separate")
+  func keysThatBecomeTheSameStayApart() throws {
     struct Odd: Codable, Hashable {
       var id: Int
       func encode(to encoder: any Encoder) throws {
@@ -81,7 +88,8 @@ import Testing
     #expect(try Coders().text([Odd(id: 0): "zero", Odd(id: 1): "one"]) == #"[1,"one","1","zero"]"#)
   }
 
-  @Test func elementsOfASetHaveNothingOfEachOther() throws {
+  @Test("Repeated names in an element of a set do not affect other elements")
+  func elementsOfASetHaveNothingOfEachOther() throws {
     struct Element: Encodable, Hashable {
       let id: Int
       func encode(to encoder: any Encoder) throws {
@@ -139,7 +147,8 @@ import Testing
 
   private final class Sentinel: Sendable {}
 
-  @Test func nothingStaysInMemory() throws {
+  @Test("Failed encodings leave nothing in memory")
+  func nothingStaysInMemory() throws {
     weak var sentinel: Sentinel?
     let key = try #require(CodingUserInfoKey(rawValue: "sentinel"))
     func write(_ value: some Encodable) throws {
@@ -181,7 +190,8 @@ import Testing
     }
   }
 
-  @Test func keysStayWhatTheyAre() throws {
+  @Test("Keys of dictionaries keep their cases and values")
+  func keysStayWhatTheyAre() throws {
     func survives<Key: Codable & Hashable>(_ dictionary: [Key: Int], as text: String) throws {
       for coders in [try Coders(), try Coders(usesArraysForDictionaries: true)] {
         #expect(try coders.value([Key: Int].self, coders.text(dictionary)) == dictionary)
@@ -199,7 +209,8 @@ import Testing
     try survives([Decimal(1) / 8: 1], as: #"{"0.125":1}"#)
   }
 
-  @Test func whatFailsLeavesNothingBehind() throws {
+  @Test("A value that fails to encode leaves no text behind")
+  func whatFailsLeavesNothingBehind() throws {
     struct Failing: Encodable {
       struct Reason: Error {}
       func encode(to encoder: any Encoder) throws {
@@ -221,7 +232,8 @@ import Testing
     #expect(try Coders().text([Careful()]) == #"[{"first":1,"failing":2}]"#)
   }
 
-  @Test func containersOfTheSameNameGoOn() throws {
+  @Test("A second container of the same name continues the first")
+  func containersOfTheSameNameGoOn() throws {
     struct Twice: Encodable {
       func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Name.self)
@@ -237,7 +249,8 @@ import Testing
     #expect(try Coders().text([Twice()]) == #"[{"n":{"a":3,"b":2},"z":4}]"#)
   }
 
-  @Test func manyNamesAreFoundToBeRepeated() throws {
+  @Test("Repeated names among many are written once, with the last value")
+  func manyNamesAreFoundToBeRepeated() throws {
     struct Many: Encodable {
       func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Name.self)
@@ -251,7 +264,8 @@ import Testing
     #expect(String(decoding: data, as: UTF8.self).components(separatedBy: #""m3":"#).count == 2)
   }
 
-  @Test func misuseIsAnError() throws {
+  @Test("Misused containers and NaN decimals are errors")
+  func misuseIsAnError() throws {
     struct Twice: Encodable {
       func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
@@ -271,7 +285,8 @@ import Testing
     #expect(throws: EncodingError.self) { try Coders().text([Decimal.nan]) }
   }
 
-  @Test func subclassesAreNotTakenFor() {
+  @Test("Subclasses of the JSON coders and JSON5 decoders are not supported")
+  func subclassesAreNotTakenFor() {
     class Own: JSONEncoder, @unchecked Sendable {}
     class OwnDecoder: JSONDecoder, @unchecked Sendable {}
     #expect(DocumentEncoder(Own()) == nil)

@@ -3,7 +3,8 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5))) struct FailureTests {
+@Suite("DecodingFailure", .timeLimit(.minutes(5)))
+struct FailureTests {
   struct Inner: Codable { var limit: Int }
   struct Outer: Codable { var items: [Inner]; var name: String }
 
@@ -17,7 +18,8 @@ import Testing
     }
   }
 
-  @Test func failuresTellWhatWasExpected() throws {
+  @Test("A failure states its place, what was expected and what was found")
+  func failuresTellWhatWasExpected() throws {
     #expect(try failure(#"{"items":[{"limit":"secret"}],"name":""}"#) == "items[0].limit: expected Int, found a string")
     #expect(try failure(#"{"items":[{"limit":1},{}],"name":""}"#) == "items[1].limit: expected a value, found nothing")
     #expect(try failure(#"{"items":[],"name":null}"#) == "name: expected String, found null")
@@ -55,7 +57,7 @@ import Testing
   }
 
   @Test(
-    "a value of the right kind that is none of the type's says what the type accepts",
+    "A failure on an unacceptable value states what its type accepts",
     arguments: [
       (#"{"plan":"a-secret"}"#, "plan: expected a case of Plan, found another string"),
       (#"{"level":2}"#, "level: expected a case of Level, found another number"),
@@ -75,7 +77,8 @@ import Testing
     #expect(try DecodingFailure(#require(error), in: document(text)).description == expected)
   }
 
-  @Test func unknownCasesAreNamedForOtherDecoders() throws {
+  @Test("An unknown case found by another decoder names the enum")
+  func unknownCasesAreNamedForOtherDecoders() throws {
     let text = #"{"plan":"a-secret"}"#
     let error = #expect(throws: DecodingError.self) { try JSONDecoder().decode(Strict.self, from: Data(text.utf8)) }
     #expect(try DecodingFailure(#require(error)).description == "plan: expected a case of Plan")
@@ -115,7 +118,8 @@ import Testing
     }
   }
 
-  @Test func keysOfDictionariesAreNotShown() throws {
+  @Test("Paths do not show the keys of dictionaries")
+  func keysOfDictionariesAreNotShown() throws {
     #expect(
       try failure(of: Maps.self, #"{"users":{"me@example.com":{"limit":"x"}}}"#)
         == "users[…].limit: expected Int, found a string"
@@ -137,7 +141,8 @@ import Testing
     )
   }
 
-  @Test func pathsOfOthersShowNoKeys() throws {
+  @Test("Paths from other decoders do not show the keys of dictionaries")
+  func pathsOfOthersShowNoKeys() throws {
     func failure<Value: Decodable>(_ type: Value.Type, _ text: String) throws -> String {
       do {
         _ = try JSONDecoder().decode(type, from: Data(text.utf8))
@@ -154,7 +159,8 @@ import Testing
     )
   }
 
-  @Test func pathsAreShortAndHarmless() throws {
+  @Test("Paths are shortened, and their control characters are escaped")
+  func pathsAreShortAndHarmless() throws {
     #expect(
       try failure(of: Maps.self, #"{"o\u001b\n\u202ed":"x"}"#)
         == #"o\u{1B}\u{A}\u{202E}d: expected Int, found a string"#
@@ -169,14 +175,16 @@ import Testing
     #expect(failure.hasSuffix("next._0: expected an object, found an array"))
   }
 
-  @Test func surrogatesWithoutTheirHalvesFailWhereTheyAreRead() throws {
+  @Test("Unpaired surrogates fail only where they are read")
+  func surrogatesWithoutTheirHalvesFailWhereTheyAreRead() throws {
     let coders = try Coders()
     #expect(throws: DecodingError.self) { try coders.value([String].self, #"["\ud800"]"#) }
     #expect(throws: DecodingError.self) { try coders.value([String: Int].self, #"{"\udc00":1}"#) }
     #expect(try coders.value(Inner.self, #"{"\ud800":"\udfff","limit":1}"#).limit == 1)
   }
 
-  @Test func theFirstOfRepeatedMembersCounts() throws {
+  @Test("The first of repeated members is read")
+  func theFirstOfRepeatedMembersCounts() throws {
     let coders = try Coders()
     #expect(try coders.value(Inner.self, #"{"limit":1,"l\u0069mit":2}"#).limit == 1)
     #expect(try coders.value([String: Int].self, #"{"a":1,"b":2,"a":3}"#) == ["a": 1, "b": 2])
@@ -185,7 +193,8 @@ import Testing
     #expect(try coders.value(Outer.self, #"{"items":[],"name":"first","name":"second"}"#).name == "first")
   }
 
-  @Test func oddDocumentsAreRead() throws {
+  @Test("Unusual documents and numbers are read exactly or refused")
+  func oddDocumentsAreRead() throws {
     let coders = try Coders()
     #expect(try coders.value([String].self, #"["\u0000a"]"#) == ["\0a"])
     #expect(try coders.value([Int].self, "\u{FEFF} [1]") == [1])
@@ -227,7 +236,8 @@ import Testing
     return names
   }
 
-  @Test func manyMembersAreFound() throws {
+  @Test("Members whose names collide under an unseeded hash are found")
+  func manyMembersAreFound() throws {
     let names = collidingNames()
     let text = "{" + names.map { "\"\($0)\":1" }.joined(separator: ",") + "}"
     let read = try Coders().value([String: Int].self, text)

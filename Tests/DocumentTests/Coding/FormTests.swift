@@ -3,7 +3,8 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5))) struct FormTests {
+@Suite("The forms of values", .timeLimit(.minutes(5)))
+struct FormTests {
   struct Item: Codable, Hashable, Identifiable {
     var id: Int
     var name = "n"
@@ -32,7 +33,11 @@ import Testing
     }
   }
 
-  @Test(arguments: [JSONEncoder.OutputFormatting(), .sortedKeys]) func eachKindHasItsForm(
+  @Test(
+    "Lists, sets, dictionaries, enums and counters have forms of their own",
+    arguments: [JSONEncoder.OutputFormatting(), .sortedKeys]
+  )
+  func eachKindHasItsForm(
     _ formatting: JSONEncoder.OutputFormatting
   ) throws {
     let forms = try Coders { encoder, _ in encoder.outputFormatting = formatting }.forms(Shop()).mapValues(name)
@@ -47,13 +52,15 @@ import Testing
     )
   }
 
-  @Test func otherEnumsAreEnumerations() throws {
+  @Test("Cases without labels are enumerations, and optionals are not")
+  func otherEnumsAreEnumerations() throws {
     #expect(try Coders().forms([Payment.cash]).mapValues(name) == [#"{"cash":{}}"#: "enumeration"])
     #expect(try Coders().forms([Payment.other("x")]).mapValues(name) == [#"{"other":{"_0":"x"}}"#: "enumeration"])
     #expect(try Coders().forms([Int?.none]).isEmpty)
   }
 
-  @Test func listsKnowTheirIdentities() throws {
+  @Test("The form of a list reads the identities of elements")
+  func listsKnowTheirIdentities() throws {
     let coders = try Coders()
     guard case .list(let form) = try coders.forms([Item(id: 2), Item(id: 1)]).values.first else {
       Issue.record("An array of identifiable elements must be a list.")
@@ -65,7 +72,8 @@ import Testing
     #expect(form.read(other, Int(other.nodes[1].next)) == nil)
   }
 
-  @Test func setsReadElementsAndTheirTexts() throws {
+  @Test("The form of a set reads the identity and canonical text of an element")
+  func setsReadElementsAndTheirTexts() throws {
     let coders = try Coders()
     guard case .set(let form) = try coders.forms(Set([Item(id: 1)])).values.first else {
       Issue.record("A set must have its form.")
@@ -76,7 +84,8 @@ import Testing
     #expect(reading.map { String(decoding: $0.text, as: UTF8.self) } == #"{"id":1,"name":"n"}"#)
   }
 
-  @Test func mapsReadTheirKeys() throws {
+  @Test("The form of a dictionary reads the identities and canonical texts of keys")
+  func mapsReadTheirKeys() throws {
     let coders = try Coders()
     let uuid = UUID()
     guard case .map(let form) = try coders.forms([uuid: 1]).values.first else {
@@ -86,12 +95,16 @@ import Testing
     let other = try document("{\"\(uuid.uuidString.lowercased())\":1,\"x\":2}")
     #expect(form.read(other, 1)?.identity == Identity(uuid))
     #expect(form.read(other, 3) == nil)
-    guard case .map(let numbers) = try coders.forms([7: 1]).values.first else { return }
+    guard case .map(let numbers) = try coders.forms([7: 1]).values.first else {
+      Issue.record("A dictionary of numbers must have its form.")
+      return
+    }
     #expect(numbers.read(try document(#"{"07":1}"#), 1)?.identity == Identity(7))
     #expect(numbers.read(try document(#"{"07":1}"#), 1)?.text == Array("7".utf8))
   }
 
-  @Test func talliesAddUp() throws {
+  @Test("Changes of a counter on both sides add up")
+  func talliesAddUp() throws {
     let coders = try Coders()
     guard case .mergeable(let merge) = try coders.forms([MergingCounter(5)]).values.first else {
       Issue.record("A counter must have its form.")

@@ -4,13 +4,15 @@ import Testing
 @testable import SharedState
 
 /// A coder that takes longer for each element in a larger document does not finish these tests.
-@Suite(.timeLimit(.minutes(5))) struct LargeDocumentTests {
+@Suite("Large documents", .timeLimit(.minutes(5)))
+struct LargeDocumentTests {
   struct Item: Codable, Hashable, Identifiable {
     var id: Int
     var name = "n"
   }
 
-  @Test func theElementsOfAListAreReadOneByOne() throws {
+  @Test("Elements of a large list are read one by one")
+  func theElementsOfAListAreReadOneByOne() throws {
     let coders = try Coders()
     let items = (0..<100_000).map { Item(id: $0) }
     let formed = try coders.encoder.encode(items, formsReadBy: coders.decoder).formed()
@@ -22,7 +24,8 @@ import Testing
     #expect(identities == items.map { Identity($0.id) })
   }
 
-  @Test func theElementsOfASetThatAreNoneAreReadOneByOne() throws {
+  @Test("Invalid elements of a large set are refused one by one")
+  func theElementsOfASetThatAreNoneAreReadOneByOne() throws {
     let coders = try Coders()
     guard case .set(let form) = try coders.forms(Set([Anything.number(1)])).values.first else {
       Issue.record("A set must have its form.")
@@ -110,7 +113,8 @@ import Testing
     }
   }
 
-  @Test func whatIsTriedInVainIsNotLookedFor() throws {
+  @Test("Failed attempts to decode values do not slow down a large document")
+  func whatIsTriedInVainIsNotLookedFor() throws {
     let coders = try Coders()
     let texts = (0..<100_000).map { "\"\($0)\"" }
     let array = "[\(texts.joined(separator: ","))]"

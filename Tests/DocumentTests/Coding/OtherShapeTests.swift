@@ -3,7 +3,8 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5))) struct OtherShapeTests {
+@Suite("Objects of another shape", .timeLimit(.minutes(5)))
+struct OtherShapeTests {
   struct Config: Codable { var limit = 1; var note: String? }
   struct Lenient: Codable {
     var limit: Int
@@ -38,14 +39,16 @@ import Testing
     return try coders.decoder.decode(type, from: document(text), completedBy: standard).isOfOtherShape
   }
 
-  @Test func objectsWithoutAKnownMemberAreOfAnotherShape() throws {
+  @Test("An object without a known member is of another shape")
+  func objectsWithoutAKnownMemberAreOfAnotherShape() throws {
     #expect(try isOther(Config.self, #"{"x":5}"#, default: Config()))
     #expect(try isOther(Lenient.self, #"{"x":5,"y":{"limit":1}}"#))
     #expect(try isOther(Wrapper.self, #"{"x":5}"#, default: Wrapper(config: Config())))
     #expect(try isOther(Outer.self, #"{"limit":5,"note":"a"}"#, default: Outer()))
   }
 
-  @Test func otherDocumentsAreNot() throws {
+  @Test("Objects with a known member, and other documents, are not of another shape")
+  func otherDocumentsAreNot() throws {
     #expect(try !isOther(Config.self, "{}", default: Config()))
     #expect(try !isOther(Config.self, #"{"x":5,"note":null}"#, default: Config()))
     #expect(try !isOther(Config.self, #"{"x":5,"limit":2}"#))

@@ -4,7 +4,8 @@ import Testing
 @testable import SharedState
 
 /// Numbers, strings and invalid JSON, compared with JSONEncoder and JSONDecoder.
-@Suite(.timeLimit(.minutes(5))) struct ScalarComparisonTests {
+@Suite("Scalars, compared with Foundation", .timeLimit(.minutes(5)))
+struct ScalarComparisonTests {
   static let numbers = [
     "0", "-0", "1", "-1", "127", "128", "-128", "-129", "255", "256", "32767", "32768", "-32769", "65535", "65536",
     "2147483647", "2147483648", "-2147483649", "4294967295", "4294967296", "9223372036854775807",
@@ -69,25 +70,33 @@ import Testing
     both.read(EncoderTests.Level.self, text)
   }
 
-  @Test(arguments: numbers) func numbersAreReadAlike(text: String) throws { try readAll(text) }
+  @Test("Numbers are read as Foundation reads them", arguments: numbers)
+  func numbersAreReadAlike(text: String) throws { try readAll(text) }
 
-  @Test(arguments: others) func otherScalarsAreReadAlike(text: String) throws { try readAll(text) }
+  @Test("Other values are read as Foundation reads them", arguments: others)
+  func otherScalarsAreReadAlike(text: String) throws { try readAll(text) }
 
   /// Integers with an exponent. Large ones are read as integers only by our decoder.
-  @Test(arguments: ["3.4028235e38", "1e22", "1e23", "-1e39"]) func largeNumbersAreReadAlike(text: String) throws {
+  @Test(
+    "Large numbers with an exponent are read as Foundation reads them",
+    arguments: ["3.4028235e38", "1e22", "1e23", "-1e39"]
+  )
+  func largeNumbersAreReadAlike(text: String) throws {
     try Comparison().read(Double.self, text)
     try Comparison().read(Float.self, text)
     try Comparison().read(Decimal.self, text)
     try Comparison().read(Int64.self, text)
   }
 
-  @Test(arguments: ["[1,]", "[[1],]", "{\"a\":1,}", "1\0", "[1]\0"]) func onlyOursRefuses(text: String) throws {
+  @Test("Trailing commas and NUL bytes are refused", arguments: ["[1,]", "[[1],]", "{\"a\":1,}", "1\0", "[1]\0"])
+  func onlyOursRefuses(text: String) throws {
     #expect(throws: DecodingError.self) { try Coders().value([Int].self, text) }
     #expect(throws: DecodingError.self) { try Coders().value([String: Int].self, text) }
     #expect(throws: DecodingError.self) { try Coders().value(Int.self, text) }
   }
 
-  @Test(arguments: broken) func whatIsNoJSONIsRefusedAlike(text: String) throws {
+  @Test("Text that is not JSON is refused by both decoders", arguments: broken)
+  func whatIsNoJSONIsRefusedAlike(text: String) throws {
     let both = try Comparison()
     both.refuse(Int.self, text)
     both.refuse(String.self, text)
@@ -96,28 +105,35 @@ import Testing
   }
 
   @Test(
+    "Valid and invalid UTF-8 is read as Foundation reads it",
     arguments: [
       [0x22, 0xFF, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0xC3, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22],
       [0x22, 0xF4, 0x90, 0x80, 0x80, 0x22], [0x22, 0xE2, 0x82, 0xAC, 0x22], [0xEF, 0xBB, 0xBF, 0x22, 0x61, 0x22],
       [0xEF, 0xBB], [0x22, 0x80, 0x22], [0x00],
     ] as [[UInt8]]
-  ) func bytesAreReadAlike(bytes: [UInt8]) throws {
+  )
+  func bytesAreReadAlike(bytes: [UInt8]) throws {
     try Comparison().read(String.self, Data(bytes))
     try Comparison().read([String].self, Data([0x5B] + bytes + [0x5D]))
   }
 
-  @Test(arguments: [
-    #""\u0041\u00e9\u6f22""#, #""\ud83d\ude00""#, #""\uD83D\uDE00""#, #""\ud83d""#, #""\ude00""#, #""\ude00\ud83d""#,
-    #""\ud83d\ud83d\ude00""#, #""\ud83dx""#, #""\ud83d\n""#, #""\u0000""#, #""\/\\\"\b\f\n\r\t""#, #""\u002F""#,
-    #""a\u0301""#, #""\uFEFF""#, #""\uFFFF""#, #""\u2028""#, "\"e\u{301}é😀\"",
-  ]) func escapesAreReadAlike(text: String) throws {
+  @Test(
+    "Escape sequences are read as Foundation reads them",
+    arguments: [
+      #""\u0041\u00e9\u6f22""#, #""\ud83d\ude00""#, #""\uD83D\uDE00""#, #""\ud83d""#, #""\ude00""#, #""\ude00\ud83d""#,
+      #""\ud83d\ud83d\ude00""#, #""\ud83dx""#, #""\ud83d\n""#, #""\u0000""#, #""\/\\\"\b\f\n\r\t""#, #""\u002F""#,
+      #""a\u0301""#, #""\uFEFF""#, #""\uFFFF""#, #""\u2028""#, "\"e\u{301}é😀\"",
+    ]
+  )
+  func escapesAreReadAlike(text: String) throws {
     let both = try Comparison()
     both.read(String.self, text)
     both.read([String].self, "[\(text)]")
     both.read([String: Int].self, "{\(text):1}")
   }
 
-  @Test func numbersAreWrittenAlike() throws {
+  @Test("Numbers are written as Foundation writes them")
+  func numbersAreWrittenAlike() throws {
     func write<Integer: FixedWidthInteger & Encodable>(_ type: Integer.Type) throws {
       for value in [Integer.min, .max, 0, 1, .max / 3] {
         try Comparison().write(value)
@@ -154,7 +170,11 @@ import Testing
     }
   }
 
-  @Test(arguments: [JSONEncoder.OutputFormatting(), .withoutEscapingSlashes]) func stringsAreWrittenAlike(
+  @Test(
+    "Strings are written as Foundation writes them",
+    arguments: [JSONEncoder.OutputFormatting(), .withoutEscapingSlashes]
+  )
+  func stringsAreWrittenAlike(
     _ formatting: JSONEncoder.OutputFormatting
   ) throws {
     let both = try Comparison { encoder, _ in encoder.outputFormatting = formatting.union(.sortedKeys) }
@@ -170,7 +190,8 @@ import Testing
     }
   }
 
-  @Test func otherValuesAreWrittenAlike() throws {
+  @Test("Other values are written as Foundation writes them")
+  func otherValuesAreWrittenAlike() throws {
     let both = try Comparison()
     try both.write(true)
     try both.write(Int?.none)

@@ -4,7 +4,8 @@ import Testing
 @testable import SharedState
 
 /// The settings of coders, compared with JSONEncoder and JSONDecoder.
-@Suite(.timeLimit(.minutes(5))) struct StrategyComparisonTests {
+@Suite("Coding strategies, compared with Foundation", .timeLimit(.minutes(5)))
+struct StrategyComparisonTests {
   struct Dates: Codable {
     var date: Date
     var list: [Date]
@@ -50,7 +51,8 @@ import Testing
     ]
   }()
 
-  @Test(arguments: 0..<9) func datesAreAlike(index: Int) throws {
+  @Test("Dates are coded as by Foundation under every strategy", arguments: 0..<9)
+  func datesAreAlike(index: Int) throws {
     let both = try Comparison { encoder, decoder in
       (encoder.dateEncodingStrategy, decoder.dateDecodingStrategy) = Self.dates[index]
     }
@@ -69,7 +71,8 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<4) func dataAreAlike(index: Int) throws {
+  @Test("Data is coded as by Foundation under every strategy", arguments: 0..<4)
+  func dataAreAlike(index: Int) throws {
     let strategies: [(JSONEncoder.DataEncodingStrategy, JSONDecoder.DataDecodingStrategy)] = [
       (.base64, .base64), (.deferredToData, .deferredToData),
       (
@@ -97,7 +100,8 @@ import Testing
     }
   }
 
-  @Test func floatsAreAlike() throws {
+  @Test("Floats that are not numbers in JSON are coded as by Foundation")
+  func floatsAreAlike() throws {
     let both = try Comparison { encoder, decoder in
       encoder.nonConformingFloatEncodingStrategy =
         .convertToString(positiveInfinity: "+∞", negativeInfinity: "-∞", nan: "NaN")
@@ -127,7 +131,8 @@ import Testing
     "x_1_y", "x1_y2", "Über_Maß", "ǅa", "one_TWO_three", "ONE_TWO", "a_b_c", "_a_b", "a__b", "a_", "A_B",
   ]
 
-  @Test(arguments: names) func namesAreConvertedAlike(name: String) throws {
+  @Test("Names are converted to and from snake case as by Foundation", arguments: names)
+  func namesAreConvertedAlike(name: String) throws {
     let both = try Comparison { encoder, decoder in
       (encoder.keyEncodingStrategy, decoder.keyDecodingStrategy) = (.convertToSnakeCase, .convertFromSnakeCase)
     }
@@ -168,7 +173,8 @@ import Testing
     var one: Int?, two: Int?, three: Int?, four: Int?
   }
 
-  @Test func namesThatBecomeTheSameAreAlike() throws {
+  @Test("Names that become equal are coded as by Foundation")
+  func namesThatBecomeTheSameAreAlike() throws {
     let both = try Comparison { encoder, decoder in
       (encoder.keyEncodingStrategy, decoder.keyDecodingStrategy) = (.convertToSnakeCase, .convertFromSnakeCase)
     }
@@ -178,7 +184,8 @@ import Testing
     both.read(Snake.self, #"{"oneTwo":1}"#)
   }
 
-  @Test func ownConversionsAreAlike() throws {
+  @Test("Custom conversions of names are applied as by Foundation")
+  func ownConversionsAreAlike() throws {
     let both = try Comparison { encoder, decoder in
       encoder.keyEncodingStrategy = .custom { path in
         Name("own." + (path.last?.stringValue ?? ""))
@@ -207,7 +214,8 @@ import Testing
     constant.read(ContainerComparisonTests.Inner.self, #"{"a":1}"#)
   }
 
-  @Test func userInfoIsAlike() throws {
+  @Test("User info is passed to values as by Foundation")
+  func userInfoIsAlike() throws {
     let key = try #require(CodingUserInfoKey(rawValue: "prefix"))
     struct Prefixed: Codable {
       static var key: CodingUserInfoKey? { CodingUserInfoKey(rawValue: "prefix") }

@@ -3,7 +3,7 @@ import Testing
 @testable import SharedState
 
 /// The registry that all threads ask for the decoding of a type.
-@Suite(.timeLimit(.minutes(1)))
+@Suite("TypeRegistry", .timeLimit(.minutes(1)))
 struct TypeRegistryTests {
   private final class Role: Sendable {
     let type: ObjectIdentifier
@@ -18,7 +18,7 @@ struct TypeRegistryTests {
   }
   .prefix(600).map { $0 }
 
-  @Test("gives every thread the same role for a type, and each type its own one")
+  @Test("A type registry gives every thread the same role for a type, and each type its own role")
   func together() async {
     let registry = TypeRegistry<Role>()
     let found = await withTaskGroup(of: [ObjectIdentifier: ObjectIdentifier].self) { group in
@@ -45,7 +45,7 @@ struct TypeRegistryTests {
     #expect(found.first.map { Set($0.values).count } == Self.types.count)
   }
 
-  @Test("makes a role that looks up others, its own chain included")
+  @Test("The creation of a role can look up the roles of other types recursively")
   func recursive() {
     let registry = TypeRegistry<Role>()
     func role(of types: ArraySlice<Any.Type>) -> Role? {

@@ -19,7 +19,7 @@ struct HostileDocumentTests {
     return String(decoding: outcome.document, as: UTF8.self)
   }
 
-  @Test("the first of a repeated member counts, and all are removed")
+  @Test("The first of several repeated members counts, and a removal removes all of them")
   func repeatedMembers() throws {
     let schema = Schema.object(["a", "b"].map { .init(name: $0, schema: .leaf) }, required: [])
     let raw = #"{"a":1,"b":1,"a":2}"#
@@ -28,7 +28,7 @@ struct HostileDocumentTests {
     #expect(try merged(schema, raw, "{}", #"{"u":0,"a":1,"b":1,"a":2}"#) == #"{"u":0}"#)
   }
 
-  @Test("the first of a repeated member counts without types, too")
+  @Test("The first of several repeated members counts in a merge without types")
   func repeatedUntypedMembers() throws {
     let documents = try [#"{"a":1,"b":1,"a":2}"#, #"{"b":1,"a":2}"#, #"{"b":1,"a":3}"#]
       .map { try JSONDocument(parsing: Data($0.utf8)) }
@@ -36,7 +36,7 @@ struct HostileDocumentTests {
     #expect(outcome == .init(document: documents[1].data, isChanged: true))
   }
 
-  @Test("a document of 256 MB is read and merged like any other, without a loss")
+  @Test("A document of 256 MB is merged without loss")
   func hugeDocument() throws {
     let schema = Schema.object(["a", "b"].map { .init(name: $0, schema: .leaf) }, required: [])
     let text = String(repeating: "x", count: 1 << 28)
@@ -53,7 +53,7 @@ struct HostileDocumentTests {
     #expect(outcome.document.dropFirst(9) == Data(raw.utf8.dropFirst(9)))
   }
 
-  @Test("a lone surrogate equals only itself")
+  @Test("A lone surrogate equals only itself")
   func loneSurrogates() throws {
     let map = Schema.map(.string, .leaf)
     let theirs = #"{"\ud800":1,"\udc00":2,"\uD800x":3}"#
@@ -72,7 +72,7 @@ struct HostileDocumentTests {
     #expect(try merged(set, #"["\ud800"]"#, #"["\ud801"]"#, #"["\ud800","\udc00"]"#) == #"["\ud801","\udc00"]"#)
   }
 
-  @Test("keys that are crafted to collide have different hashes")
+  @Test("Keys that are crafted to collide have different hashes")
   func collidingKeys() throws {
     let keys = Self.collidingKeys(count: 1 << 10)
     let members = keys.map { "\"\($0)\":1" }
@@ -108,7 +108,7 @@ struct HostileDocumentTests {
     return keys
   }
 
-  @Test("the deepest documents fit on a small stack", arguments: 0..<6)
+  @Test("The deepest documents of every form are merged on a small stack", arguments: 0..<6)
   func deepDocuments(_ kind: Int) async throws {
     let depth = JSONDocument.maximumDepth - 2
     func nested(_ open: String, _ leaf: String, _ close: String, levels: Int = depth) -> String {
@@ -161,7 +161,7 @@ struct HostileDocumentTests {
     #expect(merged == expected)
   }
 
-  @Test("deep documents are compared and restored on a small stack")
+  @Test("Deep documents are compared and restored on a small stack")
   func deepRestoration() async throws {
     let depth = JSONDocument.maximumDepth - 1
     @Sendable func nested(_ leaf: String) -> String {
@@ -194,7 +194,7 @@ struct HostileDocumentTests {
     }
   }
 
-  @Test("a list of 100,000 elements is merged if both sides reverse it, and if all have one identity")
+  @Test("A list of 100,000 elements is merged if both sides reorder it, or if all elements share an identity")
   func longLists() throws {
     let count = 100_000
     func list(_ numbers: some Sequence<Int>) -> String {
@@ -229,7 +229,7 @@ struct HostileDocumentTests {
     #expect(String(decoding: one.document, as: UTF8.self) == changed.replacing("2}]", with: "2 }]"))
   }
 
-  @Test("only the differences of a long list are read again")
+  @Test("Only the differing elements of a long list are read again")
   func readings() throws {
     let count = 1_000
     func text(_ numbers: [Int], changed: Int? = nil) -> String {

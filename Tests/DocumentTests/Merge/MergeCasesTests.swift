@@ -4,7 +4,7 @@ import Testing
 
 @Suite("FieldsMerge: the cases", .timeLimit(.minutes(5)))
 struct MergeCasesTests {
-  @Test("merges element by element", arguments: MergeCase.all)
+  @Test("A merge gives the expected document in every case of the case file", arguments: MergeCase.all)
   func isAsExpected(_ example: MergeCase) throws {
     let outcome = try example.merged()
     let document = String(decoding: outcome.document, as: UTF8.self)

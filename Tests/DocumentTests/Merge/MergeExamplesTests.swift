@@ -31,7 +31,7 @@ struct MergeExamplesTests {
   )
 
   @Test(
-    "merges as written",
+    "A merge gives exactly the expected bytes in every example",
     arguments: [
       Example(
         testDescription: "what is null there is brought back as it was stored",

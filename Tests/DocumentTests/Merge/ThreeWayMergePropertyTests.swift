@@ -20,7 +20,7 @@ struct ThreeWayMergePropertyTests {
     }
   }
 
-  @Test("follows the rules")
+  @Test("A merge of any three documents agrees with the reference merge")
   func box() {
     check { generator in
       let base = JSONSample.random(using: &generator)
@@ -38,7 +38,7 @@ struct ThreeWayMergePropertyTests {
     }
   }
 
-  @Test("is theirs, byte for byte, when I changed nothing")
+  @Test("A merge returns their document byte for byte when I changed nothing")
   func identity() {
     check { generator in
       let mine = JSONSample.random(using: &generator)
@@ -52,7 +52,7 @@ struct ThreeWayMergePropertyTests {
     }
   }
 
-  @Test("is mine when they changed nothing")
+  @Test("A merge has the value of my document when they changed nothing")
   func myChangeAlone() {
     check { generator in
       let base = JSONSample.random(using: &generator)
@@ -67,7 +67,7 @@ struct ThreeWayMergePropertyTests {
     }
   }
 
-  @Test("is the common document, byte for byte as they wrote it, when both made the same change")
+  @Test("A merge returns their document byte for byte when both sides made the same change")
   func sameChange() {
     check { generator in
       let base = JSONSample.random(using: &generator)
@@ -82,7 +82,7 @@ struct ThreeWayMergePropertyTests {
     }
   }
 
-  @Test("changes nothing when repeated")
+  @Test("A repeated merge changes nothing")
   func idempotence() {
     check { generator in
       let base = JSONSample.random(using: &generator)
@@ -95,7 +95,7 @@ struct ThreeWayMergePropertyTests {
     }
   }
 
-  @Test("has the changes of both, in either order, when they changed different members")
+  @Test("A merge in either order has both sides' changes when they changed different members")
   func disjointChanges() {
     check { generator in
       // Each side changes a section of its own. There are two, so that no object looks like an enum.
@@ -124,7 +124,7 @@ struct ThreeWayMergePropertyTests {
     }
   }
 
-  @Test("keeps unknown members at every level as they are written")
+  @Test("A merge keeps unknown members at every level as they are written")
   func unknownMembers() {
     check { generator in
       let base = JSONSample.randomObject(using: &generator)

@@ -19,7 +19,7 @@ struct ThreeWayMergeTests {
   }
 
   @Test(
-    "applies my difference to theirs",
+    "A merge applies my changes to their document",
     arguments: [
       Example("both changes", #"{"a":1,"b":1}"#, #"{"a":2,"b":1}"#, #"{"a":1,"b":3}"#, #"{"a":2,"b":3}"#),
       Example("same leaf: mine", #"{"a":1,"b":1}"#, #"{"a":2,"b":1}"#, #"{"a":3,"b":1}"#, #"{"a":2,"b":1}"#),
@@ -144,7 +144,7 @@ struct ThreeWayMergeTests {
   }
 
   @Test(
-    "replaces an enum as a whole",
+    "A merge replaces an enum as a whole if a side changed its case",
     arguments: [
       Example(
         "I changed the case",
@@ -196,7 +196,7 @@ struct ThreeWayMergeTests {
     #expect(merged == example.merged)
   }
 
-  @Test("keeps every digit of numbers that no Swift type can hold")
+  @Test("A merge keeps every digit of numbers that no Swift type can hold")
   func numberPrecision() throws {
     let numbers = #""i":18446744073709551616,"d":0.1000000000000000055511151231257827,"e":1E400,"z":-0.0"#
     let merged = try ThreeWayMerge.merge(
@@ -207,7 +207,7 @@ struct ThreeWayMergeTests {
     #expect(merged == "{\(numbers),\"x\":9007199254740993}")
   }
 
-  @Test("does not mistake the rounding of a decoder for a change")
+  @Test("A merge does not mistake a decoder's rounding for a change")
   func rounding() throws {
     // The document of a service that decodes the number as a Double and encodes it again.
     let rounded = #"{"price":1.2345678901234568e+19,"x":1}"#
@@ -219,7 +219,7 @@ struct ThreeWayMergeTests {
     #expect(merged == #"{"price":12345678901234567890.12,"x":2}"#)
   }
 
-  @Test("an old and a new release of a type do not erase each other's fields")
+  @Test("Old and new releases of a type do not erase each other's fields")
   func rollingDeploy() throws {
     struct Old: Codable {
       var limit: Int
@@ -254,7 +254,7 @@ struct ThreeWayMergeTests {
     #expect(value.nested.note == "new")
   }
 
-  @Test("fails on invalid JSON, and reads nothing when I changed nothing")
+  @Test("A merge fails on invalid JSON, but returns their text unread if I changed nothing")
   func notJSON() throws {
     let failure = JSONParsingError(reason: .unexpectedByte, offset: 0)
     #expect(throws: failure) { try ThreeWayMerge.merge(base: "1", mine: "2", theirs: "hello") }
@@ -263,7 +263,7 @@ struct ThreeWayMergeTests {
     #expect(try ThreeWayMerge.merge(base: "1", mine: "1", theirs: "hello") == "hello")
   }
 
-  @Test("takes the deepest documents on a small stack")
+  @Test("The deepest documents are merged on a small stack")
   func deepDocuments() async throws {
     let depth = JSONDocument.maximumDepth
     func nested(_ leaf: String) -> String {

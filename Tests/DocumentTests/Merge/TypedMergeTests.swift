@@ -4,7 +4,8 @@ import Testing
 @testable import SharedState
 
 /// Merges of real types. Each change is made to a decoded value.
-@Suite(.timeLimit(.minutes(5))) struct TypedMergeTests {
+@Suite("FieldsMerge: values of real types", .timeLimit(.minutes(5)))
+struct TypedMergeTests {
   /// Changes a stored document as a service does, and applies the change to the document that is stored by then.
   private func merge<Value: Codable & Sendable>(
     _ raw: String,
@@ -63,7 +64,8 @@ import Testing
     init(name: String) { self.name = name }
   }
 
-  @Test func listsWithoutIdentitiesInTheDocumentAreLeaves() throws {
+  @Test("A list whose identities are not in the document is replaced whole")
+  func listsWithoutIdentitiesInTheDocumentAreLeaves() throws {
     let names = #"[{"name":"a"},{"name":"b"}]"#
     let others = #"[{"name":"a"},{"name":"x"}]"#
     func nameOnly(_ text: String) throws -> [String?] {
@@ -86,7 +88,8 @@ import Testing
     #expect(merged == #"[{"id":"\#(id)","name":"c","new":1}]"#)
   }
 
-  @Test func setsWithoutIdentitiesInTheDocumentAreLeaves() throws {
+  @Test("A set whose identities are not in the document is replaced whole")
+  func setsWithoutIdentitiesInTheDocumentAreLeaves() throws {
     let raw = #"[{"name":"a"}]"#
     let merged = try merge(raw, #"[{"name":"x"}]"#) { (set: inout Set<Unwritten>) in set = [Unwritten(name: "c")] }
     #expect(merged == #"[{"name":"c"}]"#)
@@ -126,7 +129,8 @@ import Testing
     var title: String
   }
 
-  @Test func casesInOneObjectAreNeverMixed() throws {
+  @Test("The cases of an enum that share one object are never mixed")
+  func casesInOneObjectAreNeverMixed() throws {
     let raw = #"{"shape":{"type":"circle","radius":1},"title":"a"}"#
     let theirs = #"{"shape":{"type":"circle","radius":5},"title":"b"}"#
     let merged = try merge(raw, theirs) { (drawing: inout Drawing) in drawing.shape = .square(side: 2) }
@@ -163,7 +167,8 @@ import Testing
     #"{"lower":\#(lower),"upper":\#(upper),"isMerged":\#(isMerged)}"#
   }
 
-  @Test func aTypeMergesItsValuesAtAnyDepth() throws {
+  @Test("A type that defines its own merge applies it at any depth")
+  func aTypeMergesItsValuesAtAnyDepth() throws {
     func places(_ range: String) -> String {
       #"{"member":\#(range),"entries":{"a":\#(range)},"list":[{"id":1,"range":\#(range)}],"#
         + #""payload":{"some":{"range":\#(range)}}}"#
@@ -177,7 +182,8 @@ import Testing
     #expect(merged == places(range(1, 9, true)))
   }
 
-  @Test func aTypeIsNotAskedWhereOnlyOneSideHasChangedItsValue() throws {
+  @Test("The merge of a type runs only where both sides have changed its value")
+  func aTypeIsNotAskedWhereOnlyOneSideHasChangedItsValue() throws {
     let raw = #"{"lower":3,"upper":4,"isMerged":false,"unknown":1}"#
     let mine = try merge(raw, raw) { (range: inout Range) in range.lower = 1 }
     #expect(mine == #"{"lower":1,"upper":4,"isMerged":false,"unknown":1}"#)
@@ -187,7 +193,8 @@ import Testing
     #expect(both == #"{"lower":0,"upper":9,"isMerged":true,"unknown":2}"#)
   }
 
-  @Test func whatTheyHaveRemovedBeforeStaysRemovedWhenMineIsMoved() throws {
+  @Test("Elements that they have already removed stay removed when I reorder my list")
+  func whatTheyHaveRemovedBeforeStaysRemovedWhenMineIsMoved() throws {
     struct Item: Codable, Identifiable, Sendable { var id: Int }
     let coders = try Coders()
     func formed(_ ids: Int...) throws -> FormedDocument {
@@ -203,7 +210,8 @@ import Testing
     #expect(outcome.document == Data("[]".utf8))
   }
 
-  @Test func whatWasMergedBeforeCountsOnce() throws {
+  @Test("A counter adds my change to a stored value that contains an earlier change of mine")
+  func whatWasMergedBeforeCountsOnce() throws {
     // My value is still based on 0, and the stored one is 2, because an earlier change of mine was merged.
     let coders = try Coders()
     func formed(_ tally: MergingCounter) throws -> FormedDocument {
@@ -213,7 +221,8 @@ import Testing
     #expect(outcome.document == Data("4".utf8))
   }
 
-  @Test func whatATypeCannotReadIsReplaced() throws {
+  @Test("A stored value that the type cannot read is replaced")
+  func whatATypeCannotReadIsReplaced() throws {
     let merged = try merge(range(3, 4), "[]") { (range: inout Range) in range.lower = 1 }
     #expect(merged == range(1, 4))
   }

@@ -22,14 +22,14 @@ struct JSONDocumentTests {
     "/**/[]", "[]#", "[\u{A0}]", "[\u{B}]", String(repeating: "[", count: 513) + String(repeating: "]", count: 513),
   ]
 
-  @Test("is accepted where Foundation accepts one", arguments: validTexts)
+  @Test("Valid JSON is accepted, as it is by Foundation", arguments: validTexts)
   func valid(text: String) throws {
     #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed) }
     #expect(throws: Never.self) { try JSONDecoder().decode(Anything.self, from: Data(text.utf8)) }
     #expect(try JSONDocument(text).data == Data(text.utf8))
   }
 
-  @Test("is refused where Foundation refuses one", arguments: invalidTexts)
+  @Test("Invalid JSON is refused, as it is by Foundation", arguments: invalidTexts)
   func invalid(text: String) {
     #expect(throws: (any Error).self) {
       try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
@@ -39,7 +39,7 @@ struct JSONDocumentTests {
 
   /// The bytes between 5B 22 and 22 5D.
   @Test(
-    "is refused when it is not UTF-8",
+    "A document that is not UTF-8 is refused",
     arguments: [
       [0xFF], [0x80], [0xC0, 0xAF], [0xC1, 0x80], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82],
       [0xF0, 0x80, 0x80, 0x80],
@@ -53,7 +53,7 @@ struct JSONDocumentTests {
     #expect(error?.reason == .invalidUTF8)
   }
 
-  @Test("differs from Foundation's in what it accepts in three ways")
+  @Test("Parsing differs from Foundation's in trailing commas, huge numbers and lone surrogates")
   func differences() throws {
     // Trailing commas, which Foundation accepts against the standard.
     for text in ["[1,]", #"{"a":1,}"#] {
@@ -68,7 +68,7 @@ struct JSONDocumentTests {
     }
   }
 
-  @Test("reports only the error and its position")
+  @Test("A parsing error reports only its reason and position")
   func errors() {
     func failure(_ text: String) -> JSONParsingError? {
       do throws(JSONParsingError) { _ = try JSONDocument(text) } catch { return error }
@@ -81,7 +81,7 @@ struct JSONDocumentTests {
     #expect(failure(#"{"password":secret}"#)?.description.contains("secret") == false)
   }
 
-  @Test("is at worst refused, whatever the bytes are")
+  @Test("Arbitrary bytes are either refused or parsed to a document that decodes and merges")
   func fuzz() throws {
     let seedTexts = (Self.validTexts + Self.invalidTexts).filter { $0.utf8.count < 200 }.map { Array($0.utf8) }
     let alphabet = Array("{}[]:,\"\\u0d8e1-+.tn \u{E9}".utf8) + [0x00, 0x80, 0xED, 0xF4, 0xFF]
@@ -113,7 +113,7 @@ struct JSONDocumentTests {
   // MARK: Equality
 
   @Test(
-    "equals another one, however it is written",
+    "Documents with the same value are equal, however they are written",
     arguments: [
       ("1", "1.0"), ("100", "1e2"), ("0.001", "1E-3"), ("-0", "0"), ("0e99999999999999999999", "0.0"),
       ("12.50", "1250e-2"),
@@ -130,7 +130,7 @@ struct JSONDocumentTests {
   }
 
   @Test(
-    "differs from another one",
+    "Documents with different values are unequal",
     arguments: [
       ("1", "2"), ("1", "-1"), ("1", "10"), ("1.5", "15"), ("0.1", "0.10000000000000001"), ("1", "\"1\""),
       ("null", "false"),
@@ -146,7 +146,7 @@ struct JSONDocumentTests {
     #expect(try !JSONDocument(pair.1).hasSameValue(as: JSONDocument(pair.0)))
   }
 
-  @Test("with many members finds each of them, and the first of repeated ones")
+  @Test("A comparison finds each of many members, and the first of repeated ones")
   func manyMembers() throws {
     let members = (0..<1_000).map { #""key \#($0)":\#($0)"# }
     let reversed = #"{"key 500":500,\#(members.reversed().joined(separator: ",")),"key 501":0}"#

@@ -10,7 +10,7 @@ struct ChaosTests {
   private static let seed = ProcessInfo.processInfo.environment["CHAOS_SEED"].flatMap { UInt64($0) }
 
   @Test(
-    "every guarantee holds for services in several processes, whatever happens to their server",
+    "Every guarantee holds for services in several processes while their server is disturbed",
     arguments: ChaosRun.Restart.allCases
   )
   func guarantees(restart: ChaosRun.Restart) async throws {
@@ -18,7 +18,7 @@ struct ChaosTests {
   }
 
   #if TLS
-    @Test("every guarantee holds over TLS, too")
+    @Test("Every guarantee holds over TLS")
     func guaranteesOverTLS() async throws {
       let authority = try await CertificateAuthority()
       await run(.withData, try await authority.security(requiresIdentity: true))

@@ -19,7 +19,7 @@ struct ConfigReaderTests {
     return try RedisConfiguration(config: reader.scoped(to: "redis"))
   }
 
-  @Test("has the same options as the URL")
+  @Test("A configuration reader provides the same options as the URL")
   func options() throws {
     let plain = try configuration([
       "url": "redis://example.test:7000/3", "username": "us@er", "password": "p:a/s%s&x=#", "namespace": "a b&c=:",
@@ -38,7 +38,7 @@ struct ConfigReaderTests {
     #expect(sentinel.label == "api")
   }
 
-  @Test("reads the options of TLS")
+  @Test("A configuration reader provides the TLS options")
   func secure() throws {
     let configuration = try configuration([
       "url": "rediss://h", "ca": "/a b.pem", "certificate": "/c", "key": "/k", "serverName": "n",
@@ -47,7 +47,7 @@ struct ConfigReaderTests {
     #expect(configuration.tls == .init(authority: "/a b.pem", identity: identity, serverName: "n"))
   }
 
-  @Test("reads a password from a file")
+  @Test("A configuration reader provides a password from a file")
   func passwordFile() throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "password-\(UUID().uuidString)")
     try Data("hunter2\n".utf8).write(to: file)
@@ -57,7 +57,7 @@ struct ConfigReaderTests {
     #expect(credentials == RedisCredentials(user: "alice", password: "hunter2"))
   }
 
-  @Test("in the scope 'redis' has the variables of the environment")
+  @Test("A reader scoped to 'redis' reads the store's environment variables")
   func environment() throws {
     let variables = ["REDIS_URL": "redis://h?label=a", "REDIS_USERNAME": "alice", "REDIS_PASSWORD": "hunter2"]
     let provider = EnvironmentVariablesProvider(environmentVariables: variables)
@@ -68,7 +68,7 @@ struct ConfigReaderTests {
   }
 
   @Test(
-    "refuses what the URL would refuse, and quotes nothing",
+    "Invalid values are refused with an error that quotes none of them",
     arguments: [
       (["password": "hunter2"], "has no 'url'"),
       (["url": ""], "has no 'url'"),
@@ -91,7 +91,7 @@ struct ConfigReaderTests {
     #expect(error?.description.contains("hunter2") == false)
   }
 
-  @Test("marks the URL and the passwords as secrets")
+  @Test("The URL and the passwords are marked as secrets")
   func secrets() throws {
     let reporter = SecretKeys()
     let values = [

@@ -26,7 +26,7 @@ struct SharedStateProviderTests {
 
   private static let limits = #"{"maximum":20,"note":"stored"}"#
 
-  @Test("passes the suite of swift-configuration", arguments: BackendKind.allCases)
+  @Test("A provider passes the compatibility suite of swift-configuration", arguments: BackendKind.allCases)
   func compatibility(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("config", Self.canned)
@@ -36,7 +36,7 @@ struct SharedStateProviderTests {
     #expect("\(provider)" == provider.providerName)
   }
 
-  @Test("tells of changes as the contract says", arguments: BackendKind.allCases)
+  @Test("A provider notifies watchers of changes as the contract requires", arguments: BackendKind.allCases)
   func changes(kind: BackendKind) async throws {
     let backend = try kind.make()
     let provider = try await SharedStateProvider("config", store: try backend.store(), allowMissing: true)
@@ -48,7 +48,7 @@ struct SharedStateProviderTests {
     try await contract.check()
   }
 
-  @Test("sees changes without a read", arguments: BackendKind.allCases)
+  @Test("A provider sees changes made by others without fetching", arguments: BackendKind.allCases)
   func announced(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (service, other) = (try backend.store(), try backend.store("other"))
@@ -64,7 +64,7 @@ struct SharedStateProviderTests {
     #expect(provider.loadError == nil)
   }
 
-  @Test("shares a store with shares of the same document", arguments: BackendKind.allCases, [true, false])
+  @Test("A provider and shares of the same document can share a store", arguments: BackendKind.allCases, [true, false])
   func sharedStore(kind: BackendKind, isFirst: Bool) async throws {
     let backend = try kind.make()
     try backend.set("config", Self.limits)
@@ -91,7 +91,7 @@ struct SharedStateProviderTests {
   }
 
   @Test(
-    "keeps the last good snapshot when a document cannot be mapped",
+    "A provider keeps the last good snapshot when a document cannot be mapped",
     arguments: BackendKind.allCases,
     [
       "nonsense hunter2", #"["hunter2"]"#, #""hunter2""#, #"{"list":[1,"hunter2"]}"#, #"{"list":["hunter2",{}]}"#,
@@ -123,7 +123,10 @@ struct SharedStateProviderTests {
     try await eventually("the error goes away") { provider.loadError == nil }
   }
 
-  @Test("keeps it for a Redis key of another type, or a document that is too large", arguments: BackendKind.allCases)
+  @Test(
+    "A provider keeps the last good snapshot if the key has another type or the document is too large",
+    arguments: BackendKind.allCases
+  )
   func unreadable(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("config", Self.limits)
@@ -136,7 +139,10 @@ struct SharedStateProviderTests {
     #expect(try provider.maximum == 20)
   }
 
-  @Test("refuses to begin without a document, unless it may be missing", arguments: BackendKind.allCases)
+  @Test(
+    "A provider refuses to start without a document, unless the document may be missing",
+    arguments: BackendKind.allCases
+  )
   func missing(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -163,7 +169,10 @@ struct SharedStateProviderTests {
     try await eventually("the error goes away") { strict.loadError == nil }
   }
 
-  @Test("goes on while Redis is away, and catches up", arguments: BackendKind.allCases)
+  @Test(
+    "A provider keeps its snapshot while Redis is unreachable, and catches up afterwards",
+    arguments: BackendKind.allCases
+  )
   func outage(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("config", Self.limits)
@@ -194,7 +203,7 @@ struct SharedStateProviderTests {
     try await eventually("the error goes away") { provider.loadError == nil }
   }
 
-  @Test("names a name that cannot be used, and a store that was shut down", arguments: BackendKind.allCases)
+  @Test("A provider with an invalid name or a stopped store is refused", arguments: BackendKind.allCases)
   func unusable(kind: BackendKind) async throws {
     let store = try kind.make().store()
     let error = await #expect(throws: RedisSharedStateError.self) {
@@ -205,7 +214,10 @@ struct SharedStateProviderTests {
     await #expect(throws: RedisSharedStateError.stopped) { _ = try await SharedStateProvider("config", store: store) }
   }
 
-  @Test("never writes, neither to give an edit a revision nor to restore what is lost", arguments: BackendKind.allCases)
+  @Test(
+    "A provider never writes, neither to assign a revision to an edit nor to restore a lost value",
+    arguments: BackendKind.allCases
+  )
   func neverWrites(kind: BackendKind) async throws {
     let backend = try kind.makeForgetful()
     let meta = KeyNames(namespace: "", name: "config", database: 0).meta
@@ -236,7 +248,7 @@ struct SharedStateProviderTests {
     #expect(try backend.get(meta) == nil)
   }
 
-  @Test("needs no more than the right to read")
+  @Test("A provider needs only the right to read")
   func readOnly() async throws {
     let server = try PrivateRedisServer()
     let rules = ServerVersion.rights(try RedisAccess.rules(user: "display", namespace: "shop:", access: .readOnly))
@@ -258,7 +270,7 @@ struct SharedStateProviderTests {
     #expect(provider.loadError == nil)
   }
 
-  @Test("is forgotten with its last copy, and so is a watcher", arguments: BackendKind.allCases)
+  @Test("A store releases a provider once its copies and watchers are gone", arguments: BackendKind.allCases)
   func forgotten(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("config", Self.limits)

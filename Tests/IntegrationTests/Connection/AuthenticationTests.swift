@@ -3,7 +3,7 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Authentication and permissions", .timeLimit(.minutes(5)))
 struct AuthenticationTests {
   private func error(
     _ server: PrivateRedisServer,
@@ -19,7 +19,8 @@ struct AuthenticationTests {
     }
   }
 
-  @Test func aPasswordIsNeededAndMustBeRight() throws {
+  @Test("A server with a password accepts only the right one")
+  func aPasswordIsNeededAndMustBeRight() throws {
     let server = try PrivateRedisServer(password: "se/cr et@1")
     for purpose in ConnectionPurpose.allCases {
       #expect(try error(server, "", purpose) == .authenticationFailed)
@@ -31,12 +32,14 @@ struct AuthenticationTests {
     _ = try ConnectionDriver(server).committed(.sample(.sample))
   }
 
-  @Test func aPasswordForAServerWithoutOneIsRefused() throws {
+  @Test("A password for a server without one is refused")
+  func aPasswordForAServerWithoutOneIsRefused() throws {
     let server = try PrivateRedisServer()
     #expect(try error(server, ":secret@") == .authenticationFailed)
   }
 
-  @Test func theConnectionIsNamedAfterItsLabelAndPurpose() throws {
+  @Test("A connection is named after its label and purpose")
+  func theConnectionIsNamedAfterItsLabelAndPurpose() throws {
     let server = try PrivateRedisServer()
     let connections = try [
       ConnectionDriver(server, .writer, url: server.url + "?label=till-1"),
@@ -48,7 +51,8 @@ struct AuthenticationTests {
     _ = connections
   }
 
-  @Test func aUserWithTheLeastPermissionsCanDoEverything() throws {
+  @Test("A user with the least permissions can commit, read and subscribe")
+  func aUserWithTheLeastPermissionsCanDoEverything() throws {
     let server = try PrivateRedisServer(
       configuration: [
         "user shop on >secret ~test:* resetchannels &test:* -@all +mget +type +evalsha +eval +get +strlen +set "
@@ -72,7 +76,8 @@ struct AuthenticationTests {
     return RedisSharedStateError(.permissionDenied(operation: "MGET", subject: subject))
   }
 
-  @Test func whatTheUserMayNotDoFailsThatRequestOnly() throws {
+  @Test("A missing permission fails only the request that needs it")
+  func whatTheUserMayNotDoFailsThatRequestOnly() throws {
     let server = try PrivateRedisServer(
       configuration: [
         "user reader on >secret ~test:* resetchannels &test:* -@all +mget +type +subscribe +ping +script|load",
@@ -104,13 +109,15 @@ struct AuthenticationTests {
     #expect(failures([try mute.reply(to: .commit(.sample(.sample)))]) == [nil])
   }
 
-  @Test func aDatabaseThatTheServerDoesNotHaveIsAnInvalidURL() throws {
+  @Test("A database that the server does not have is an invalid URL")
+  func aDatabaseThatTheServerDoesNotHaveIsAnInvalidURL() throws {
     let server = try PrivateRedisServer()
     let error = #expect(throws: RedisSharedStateError.self) { try ConnectionDriver(server, url: server.url + "/999") }
     #expect(error == .invalidURL(reason: "the server has no database of its number"))
   }
 
-  @Test func aReplicaTakesNoWriterButASubscriber() throws {
+  @Test("A replica refuses writers and accepts subscribers")
+  func aReplicaTakesNoWriterButASubscriber() throws {
     let primary = try PrivateRedisServer()
     let port = try #require(primary.url.split(separator: ":").last)
     let replica = try PrivateRedisServer(configuration: ["replicaof 127.0.0.1 \(port)"])

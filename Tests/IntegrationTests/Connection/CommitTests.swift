@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Commits on a connection", .timeLimit(.minutes(5)))
 struct CommitTests {
   private let server: PrivateRedisServer
   private let writer: ConnectionDriver
@@ -15,7 +15,7 @@ struct CommitTests {
     writer = try ConnectionDriver(server)
   }
 
-  @Test(arguments: PrivateRedisServer.Address.allCases)
+  @Test("A commit stores and announces exactly the documented format", arguments: PrivateRedisServer.Address.allCases)
   func whatIsInRedisIsExactlyTheDocumentedFormat(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     let writer = try ConnectionDriver(server)
@@ -56,7 +56,8 @@ struct CommitTests {
     }
   }
 
-  @Test func theChannelOfAnotherDatabaseCarriesItsNumber() throws {
+  @Test("The channel of another database carries its number")
+  func theChannelOfAnotherDatabaseCarriesItsNumber() throws {
     let names = KeyNames(namespace: "", name: "key", database: 3)
     let writer = try ConnectionDriver(server, url: server.url + "/3")
     let subscriber = try ConnectionDriver(server, .subscriber, url: server.url + "/3")
@@ -66,7 +67,7 @@ struct CommitTests {
     #expect(try server.command("EXISTS", "key").text == "0")
   }
 
-  @Test(arguments: [false, true])
+  @Test("A retry of an applied operation gets the first answer and changes nothing", arguments: [false, true])
   func aRetryOfAnAppliedOperationIsAnsweredAndNotApplied(isLarge: Bool) throws {
     let subscriber = try ConnectionDriver(server, .subscriber)
     try subscriber.subscribe([names.channel])
@@ -82,7 +83,8 @@ struct CommitTests {
     #expect(try server.command("DBSIZE").text == "4")
   }
 
-  @Test func theOperationsOfThirtyTwoWritersAreRemembered() throws {
+  @Test("The operations of the latest 32 writers are remembered, and no others")
+  func theOperationsOfThirtyTwoWritersAreRemembered() throws {
     for writer in 10..<50 {
       _ = try self.writer.committed(.sample(names, by: "writer\(writer)"))
     }
@@ -97,7 +99,7 @@ struct CommitTests {
     #expect(operations.utf8.count { $0 == UInt8(ascii: ";") } == 32)
   }
 
-  @Test(arguments: [false, true])
+  @Test("A conflict returns the stored value and changes nothing", arguments: [false, true])
   func aConflictAnswersWithWhatIsThere(isLarge: Bool) throws {
     let revision = try writer.committed(.sample(names, .text("old")))
     let answer = try writer.commit(
@@ -113,7 +115,8 @@ struct CommitTests {
     #expect(try server.command("DBSIZE").text == "4")
   }
 
-  @Test func aConflictTellsAbsentForeignAndOtherTypesApart() throws {
+  @Test("A conflict distinguishes absent values, foreign values and other Redis types")
+  func aConflictTellsAbsentForeignAndOtherTypesApart() throws {
     let commit = Commit.sample(names, if: .revision(Revision(5)))
     #expect(try writer.commit(commit) == .conflict(StoredValue(meta: nil, content: .absent)))
     try server.command("SET", names.value, "foreign")
@@ -123,7 +126,7 @@ struct CommitTests {
     #expect(try writer.commit(commit) == .conflict(StoredValue(meta: nil, content: .otherType("list"))))
   }
 
-  @Test(arguments: [false, true])
+  @Test("A value of another Redis type is replaced only by a replacing commit", arguments: [false, true])
   func anotherTypeIsReplacedOnlyByAReplacingCommit(isLarge: Bool) throws {
     try server.command("RPUSH", names.value, "x")
     let document = Commit.Content.text("1", isLarge: isLarge)
@@ -133,7 +136,7 @@ struct CommitTests {
     #expect(try writer.read([names])[0].content == .document(Data("1".utf8)))
   }
 
-  @Test(arguments: [false, true])
+  @Test("A commit keeps a foreign expiry", arguments: [false, true])
   func aForeignExpiryIsKept(isLarge: Bool) throws {
     _ = try writer.committed(.sample(names, .text("1", isLarge: isLarge)))
     #expect(try server.command("TTL", names.value).text == "-1")
@@ -143,7 +146,7 @@ struct CommitTests {
     #expect((4_000...5_000).contains(left))
   }
 
-  @Test(arguments: [false, true])
+  @Test("A document of any bytes is read as it was written", arguments: [false, true])
   func anyBytesComeBackAsTheyWere(isLarge: Bool) throws {
     let subscriber = try ConnectionDriver(server, .subscriber)
     try subscriber.subscribe([names.channel])
@@ -158,14 +161,16 @@ struct CommitTests {
     }
   }
 
-  @Test func aLargeDocumentLeavesNothingBehind() throws {
+  @Test("A large document leaves no temporary keys behind")
+  func aLargeDocumentLeavesNothingBehind() throws {
     let document = Data(repeating: 0x78, count: 3_000_000)
     _ = try writer.committed(.sample(names, .document(document, isLarge: true)))
     #expect(try writer.read([names])[0].content == .document(document))
     #expect(try server.command("DBSIZE").text == "4")
   }
 
-  @Test func aDocumentThatTheServerHasNoMemoryForIsRefusedAndTheConnectionLivesOn() throws {
+  @Test("A document that exceeds the server's memory is refused, and the connection stays usable")
+  func aDocumentThatTheServerHasNoMemoryForIsRefusedAndTheConnectionLivesOn() throws {
     try server.command("CONFIG", "SET", "maxmemory", "20mb")
     let document = Data(repeating: 0x78, count: 30_000_000)
     let commits = [Commit.sample(names, .document(document, isLarge: true)), .sample(names, .text("1"), number: 2)]
@@ -177,7 +182,8 @@ struct CommitTests {
     _ = try writer.committed(commits[1])
   }
 
-  @Test func theScriptIsSentOnceToAServerThatHasForgottenIt() throws {
+  @Test("A script that the server has forgotten is sent once for a batch of commits")
+  func theScriptIsSentOnceToAServerThatHasForgottenIt() throws {
     try server.command("SCRIPT", "FLUSH")
     let replies = try writer.replies(
       to: (0..<500).map {
@@ -194,7 +200,8 @@ struct CommitTests {
     #expect(statistics.contains("cmdstat_eval:calls=1,"))
   }
 
-  @Test func tenThousandCommitsInOneBatchAreAnsweredInOrder() throws {
+  @Test("Ten thousand commits in one batch are answered in order")
+  func tenThousandCommitsInOneBatchAreAnsweredInOrder() throws {
     let commits = (0..<10_000).map {
       Commit.sample(KeyNames(namespace: "", name: "key\($0 % 100)", database: 0), .text("\($0)"), number: UInt64($0))
     }

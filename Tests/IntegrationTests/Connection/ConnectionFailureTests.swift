@@ -4,9 +4,9 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Connections that fail", .timeLimit(.minutes(5)))
 struct ConnectionFailureTests {
-  @Test(arguments: PrivateRedisServer.Address.allCases)
+  @Test("A server that dies during a batch disconnects the writer", arguments: PrivateRedisServer.Address.allCases)
   func aServerThatDiesWithABatchInHandDisconnects(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     let writer = try ConnectionDriver(server)
@@ -30,7 +30,8 @@ struct ConnectionFailureTests {
     }
   }
 
-  @Test func aServerThatCutsTheConnectionDisconnects() throws {
+  @Test("A connection that the server closes is reported as disconnected")
+  func aServerThatCutsTheConnectionDisconnects() throws {
     let server = try PrivateRedisServer()
     let subscriber = try ConnectionDriver(server, .subscriber)
     try subscriber.subscribe(["channel"])
@@ -40,7 +41,7 @@ struct ConnectionFailureTests {
     }
   }
 
-  @Test(arguments: PrivateRedisServer.Address.allCases)
+  @Test("A receive or handshake without an answer ends at its deadline", arguments: PrivateRedisServer.Address.allCases)
   func aServerThatDoesNotAnswerRunsIntoTheDeadlines(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     let writer = try ConnectionDriver(server)
@@ -59,7 +60,7 @@ struct ConnectionFailureTests {
     #expect(try server.command("PING").text == "PONG")
   }
 
-  @Test(arguments: PrivateRedisServer.Address.allCases)
+  @Test("A stopped server is unreachable until it restarts", arguments: PrivateRedisServer.Address.allCases)
   func aServerThatIsNotThereIsUnreachable(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     server.stop()
@@ -72,7 +73,8 @@ struct ConnectionFailureTests {
     _ = try ConnectionDriver(server).committed(.sample(.sample))
   }
 
-  @Test func aHostThatDoesNotExistIsUnreachable() throws {
+  @Test("A host that does not exist is unreachable")
+  func aHostThatDoesNotExistIsUnreachable() throws {
     let server = try PrivateRedisServer()
     let error = #expect(throws: RedisSharedStateError.self) {
       try ConnectionDriver(server, url: "redis://no-such-host.invalid")
@@ -83,14 +85,16 @@ struct ConnectionFailureTests {
     }
   }
 
-  @Test func aNameIsTriedWithAllItsAddresses() throws {
+  @Test("A host name is tried with all its addresses")
+  func aNameIsTriedWithAllItsAddresses() throws {
     // The name also resolves to ::1, where this server does not listen.
     let server = try PrivateRedisServer()
     let port = try #require(server.url.split(separator: ":").last)
     _ = try ConnectionDriver(server, url: "redis://localhost:\(port)").committed(.sample(.sample))
   }
 
-  @Test func aWakeUpDoesNotEndConnectingAndIsNotLost() throws {
+  @Test("A wake-up does not end connecting and is not lost")
+  func aWakeUpDoesNotEndConnectingAndIsNotLost() throws {
     let server = try PrivateRedisServer()
     let waker = Waker()
     waker.wake()
@@ -101,7 +105,7 @@ struct ConnectionFailureTests {
     connection.close()
   }
 
-  @Test(arguments: PrivateRedisServer.Address.allCases)
+  @Test("Sockets are not inherited by other programs and do not block", arguments: PrivateRedisServer.Address.allCases)
   func socketsAreNotInheritedByOtherPrograms(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     guard case .fixed(let endpoint) = try RedisConfiguration(url: server.url).location else { return }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A deadline is a deadline while bytes come", .timeLimit(.minutes(5)), .endsStores)
 struct DeadlineTests {
-  @Test("a handshake ends in time although its answer never ends", arguments: ConnectionPurpose.allCases)
+  @Test("A handshake times out even if its answer never ends", arguments: ConnectionPurpose.allCases)
   func handshake(purpose: ConnectionPurpose) async throws {
     let server = try HostileServer { client in
       client.say("+")
@@ -22,7 +22,7 @@ struct DeadlineTests {
     }
   }
 
-  @Test("a handshake ends in time although bytes come without a pause", arguments: ConnectionPurpose.allCases)
+  @Test("A handshake times out even if bytes arrive without a pause", arguments: ConnectionPurpose.allCases)
   func endlessHandshake(purpose: ConnectionPurpose) throws {
     let connector = HiredisConnector(configuration: try RedisConfiguration(url: "redis://h"))
     #expect(throws: RedisSharedStateError.timedOut(operation: "the handshake")) {
@@ -30,7 +30,7 @@ struct DeadlineTests {
     }
   }
 
-  @Test("an answer that drips does not keep a connection alive", arguments: ConnectionPurpose.allCases)
+  @Test("A dripping answer does not keep a connection alive", arguments: ConnectionPurpose.allCases)
   func drippingAnswer(purpose: ConnectionPurpose) async throws {
     let server = try HostileServer { client in
       guard let come = client.shakeHands() else { return }
@@ -56,7 +56,7 @@ struct DeadlineTests {
     withExtendedLifetime(server) {}
   }
 
-  @Test("saving and loading end in time although the server reads nothing")
+  @Test("Saving and loading time out if the server reads nothing")
   func stuckSender() async throws {
     let server = try PrivateRedisServer(.unixSocket)
     var configuration = try RedisConfiguration(url: server.url)

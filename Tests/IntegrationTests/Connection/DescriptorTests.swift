@@ -6,7 +6,10 @@ import Testing
 
 @Suite("A process without descriptors", .timeLimit(.minutes(5)))
 struct DescriptorTests {
-  @Test("goes on, reports the shortage, and connects once descriptors are free again", arguments: 0...5)
+  @Test(
+    "A store without free descriptors reports the shortage, and connects once descriptors are free",
+    arguments: 0...5
+  )
   func runsOut(left: Int) async throws {
     let server = try PrivateRedisServer()
     let url = server.url

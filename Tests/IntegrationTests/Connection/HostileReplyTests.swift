@@ -8,7 +8,7 @@ import Testing
 @Suite("A server that sends too much is left", .timeLimit(.minutes(5)))
 struct HostileReplyTests {
   @Test(
-    "after a few KiB before the handshake ends",
+    "A handshake with a server that sends too much fails after at most 1 MiB",
     arguments: [("+", "a"), ("*2147483647\r\n", ":1\r\n"), ("$536870912\r\n", "a"), ("", "*1\r\n")],
     ConnectionPurpose.allCases
   )
@@ -34,7 +34,7 @@ struct HostileReplyTests {
     #expect(sent.withLock { $0 } <= 1 << 20)
   }
 
-  @Test("as soon as a value announces more bytes than were asked for, whatever its size")
+  @Test("A reply is refused as soon as a value announces more bytes than allowed")
   func largeValue() throws {
     let server = try PrivateRedisServer()
     let writer = try ConnectionDriver(server)

@@ -54,7 +54,7 @@ struct ProxyTests {
     try await shares[1].becomes(0)
   }
 
-  @Test("works while its connections lead to different servers, if it is told so, and reconnects otherwise")
+  @Test("A store with connections to different servers works if it is proxied, and reconnects otherwise")
   func divided() async throws {
     let primary = try PrivateRedisServer(configuration: ["repl-diskless-sync-delay 0"])
     let replica = try PrivateRedisServer(configuration: ["replicaof 127.0.0.1 \(primary.port)"])
@@ -68,7 +68,7 @@ struct ProxyTests {
     )
   }
 
-  @Test("works with a server that has neither INFO, ROLE nor CLIENT", arguments: [false, true])
+  @Test("A store works with a server without INFO, ROLE and CLIENT", arguments: [false, true])
   func hidden(isProxied: Bool) async throws {
     let server = try PrivateRedisServer(
       configuration: ["INFO", "ROLE", "CLIENT"].map { "rename-command \($0) \"\"" }

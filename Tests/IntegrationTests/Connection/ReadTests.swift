@@ -3,9 +3,9 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Reads on a connection", .timeLimit(.minutes(5)))
 struct ReadTests {
-  @Test(arguments: PrivateRedisServer.Address.allCases)
+  @Test("A read distinguishes every kind of stored content", arguments: PrivateRedisServer.Address.allCases)
   func tellsEveryKindOfContentApart(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     let connection = try ConnectionDriver(server)
@@ -37,7 +37,8 @@ struct ReadTests {
     )
   }
 
-  @Test func tenThousandReadsInOneBatchAreAnsweredInOrder() throws {
+  @Test("Ten thousand reads in one batch are answered in order")
+  func tenThousandReadsInOneBatchAreAnsweredInOrder() throws {
     let server = try PrivateRedisServer(.unixSocket)
     let connection = try ConnectionDriver(server)
     let padding = String(repeating: "x", count: 2_000)
@@ -57,7 +58,8 @@ struct ReadTests {
     }
   }
 
-  @Test func manyAbsentKeysAreReadTogether() throws {
+  @Test("Five thousand absent keys are read in one request")
+  func manyAbsentKeysAreReadTogether() throws {
     let server = try PrivateRedisServer()
     let connection = try ConnectionDriver(server)
     let names = (0..<5_000).map { KeyNames(namespace: "", name: "key\($0)", database: 0) }

@@ -10,19 +10,26 @@ struct ServerContractTests {
   private static let urls = [nil, ProcessInfo.processInfo.environment["SHARED_STATE_TEST_REDIS_URL"]]
     .enumerated().filter { $0.offset == 0 || $0.element != nil }.map(\.element)
 
-  @Test("keeps its promise", arguments: RedisConnectionContract.allChecks, urls)
+  @Test(
+    "A real server passes every check of the connection contract",
+    arguments: RedisConnectionContract.allChecks,
+    urls
+  )
   func contract(check: RedisConnectionContract, url: String?) throws {
     let server = try url == nil ? PrivateRedisServer(.unixSocket) : nil
     try check.run(on: RedisConnectionContract.Server(url: try #require(url ?? server?.url)))
   }
 
-  @Test("keeps its promise about rights", arguments: RedisConnectionContract.rightChecks)
+  @Test(
+    "A real server passes every permission check of the connection contract",
+    arguments: RedisConnectionContract.rightChecks
+  )
   func rights(check: RedisConnectionContract) throws {
     let server = try PrivateRedisServer(.unixSocket)
     try check.run(on: RedisConnectionContract.Server(url: server.url))
   }
 
-  @Test("the fake and the server give the same answers to the same requests", arguments: [UInt64](1...8))
+  @Test("The fake and the server give the same answers to the same requests", arguments: [UInt64](1...8))
   func compare(seed: UInt64) throws {
     let server = try PrivateRedisServer(.unixSocket)
     try RedisConnectionContract.compare(

@@ -3,9 +3,12 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Subscriptions of a connection", .timeLimit(.minutes(5)))
 struct SubscriptionTests {
-  @Test(arguments: PrivateRedisServer.Address.allCases)
+  @Test(
+    "A subscriber receives the messages of its own channels only and answers pings",
+    arguments: PrivateRedisServer.Address.allCases
+  )
   func hearsItsChannelsOnlyAndAnswersPings(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     let writer = try ConnectionDriver(server)
@@ -32,7 +35,8 @@ struct SubscriptionTests {
     #expect(try subscriber.messagesSoFar().isEmpty)
   }
 
-  @Test func tenThousandMessagesArriveInOrder() throws {
+  @Test("Ten thousand messages arrive in order")
+  func tenThousandMessagesArriveInOrder() throws {
     let server = try PrivateRedisServer()
     let writer = try ConnectionDriver(server)
     let subscriber = try ConnectionDriver(server, .subscriber)
@@ -48,7 +52,8 @@ struct SubscriptionTests {
     }
   }
 
-  @Test func aThousandChannelsAreConfirmedTogether() throws {
+  @Test("A subscription to a thousand channels is confirmed as one request")
+  func aThousandChannelsAreConfirmedTogether() throws {
     let server = try PrivateRedisServer()
     let subscriber = try ConnectionDriver(server, .subscriber)
     try subscriber.subscribe((0..<1_000).map { "channel\($0)" })

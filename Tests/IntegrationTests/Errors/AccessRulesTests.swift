@@ -9,7 +9,7 @@ import Testing
 struct AccessRulesTests {
   private static let namespace = "shop:"
 
-  @Test("are as the article shows them")
+  @Test("The access rules are the ones that the article shows")
   func article() throws {
     let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appending(path: "../../../Sources/SharedStateRedis/SharedStateRedis.docc/RunningIt.md")
@@ -23,7 +23,11 @@ struct AccessRulesTests {
     for line in rules { #expect(text.contains("\(line) ```"), "\(line)") }
   }
 
-  @Test("are enough for everything that a store does", arguments: ["", "shop:", "a b*[c]?", "{tag}:"], [0, 3])
+  @Test(
+    "The access rules permit everything that a store does",
+    arguments: ["", "shop:", "a b*[c]?", "{tag}:"],
+    [0, 3]
+  )
   func enough(namespace: String, database: Int) async throws {
     let server = try PrivateRedisServer(user: try .rules(user: "alice", namespace: namespace, database: database))
     let stores = try ["one", "two"].map { try server.store($0, namespace: namespace, database: database) }
@@ -31,7 +35,7 @@ struct AccessRulesTests {
     for store in stores { #expect(store.status == .connected) }
   }
 
-  @Test("permit nothing outside the namespace")
+  @Test("The access rules permit nothing outside the namespace")
   func bounded() throws {
     let server = try PrivateRedisServer(user: try .rules(user: "alice", namespace: "a*[b]?"))
     let alice = try RedisCommandClient(url: server.url.replacing("redis://", with: "redis://alice:secret@"))
@@ -55,7 +59,7 @@ struct AccessRulesTests {
     !dispensable.contains($0) && $0 != "get"
   }
 
-  @Test("are all needed: without one of these, the error names the command", arguments: necessary)
+  @Test("A missing necessary right causes an error that names the command", arguments: necessary)
   func isNecessary(command: String) async throws {
     // The server ends with its object.
     let (server, stores) = try services(without: command)
@@ -68,7 +72,7 @@ struct AccessRulesTests {
     #expect(server.isRunning)
   }
 
-  @Test("may lack one of these, even when the server loses its data", arguments: dispensable)
+  @Test("A store works without a dispensable right, even when the server loses its data", arguments: dispensable)
   func isDispensable(command: String) async throws {
     let (server, stores) = try services(without: command)
     try await work(stores)
@@ -80,7 +84,7 @@ struct AccessRulesTests {
   }
 
   // A change is refused without it only if another service was faster, so the order would decide about more.
-  @Test("may lack GET, and then changes by other services are read")
+  @Test("A store without the right to GET still reads changes by other services")
   func lacksGet() async throws {
     let (server, stores) = try services(without: "get")
     let counts = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Access to the server", .timeLimit(.minutes(5)), .endsStores)
 struct AccessTests {
-  @Test("asks for the credentials before each attempt, and tells nothing of an error but its type")
+  @Test("The credentials provider is called before each attempt, and only the type of its error is shown")
   func credentialsProvider() async throws {
     struct Hunter2: Error, CustomStringConvertible {
       let description = "hunter2"
@@ -34,7 +34,7 @@ struct AccessTests {
     try await count.save()
   }
 
-  @Test("a wrong password is an error at once, and is never shown")
+  @Test("A wrong password causes an error immediately and is never shown")
   func wrongPassword() async throws {
     let backend = try ServerBackend(password: "right-password")
     var configuration = try RedisConfiguration(
@@ -52,7 +52,7 @@ struct AccessTests {
     #expect(count == 2)
   }
 
-  @Test("the right password is accepted, with and without a user")
+  @Test("The right password is accepted with and without a user name")
   func rightPassword() async throws {
     let backend = try ServerBackend(
       password: "right-password",
@@ -71,7 +71,7 @@ struct AccessTests {
     try await $alices.becomes(1)
   }
 
-  @Test("a read-only user sees changes, keeps its own changes, and learns why they are not saved")
+  @Test("A read-only user receives changes, keeps its own, and sees that saving them is not permitted")
   func readOnlyUser() async throws {
     let backend = try ServerBackend(
       configuration: ["user reader on >secret ~* &* +@all -@write -evalsha -eval -script"]
@@ -94,7 +94,7 @@ struct AccessTests {
     #expect(reader.status == .connected)
   }
 
-  @Test("a user without the right to subscribe gets an error, because its values would become stale unnoticed")
+  @Test("A user without the right to subscribe gets an error on every load and save")
   func deafUser() async throws {
     let backend = try ServerBackend(configuration: ["user deaf on >secret ~* resetchannels +@all"])
     var configuration = try RedisConfiguration(
@@ -114,7 +114,7 @@ struct AccessTests {
     await #expect(throws: error) { try await $count.save() }
   }
 
-  @Test("without a server at the address, reading and changing work, and the error names the cause")
+  @Test("A store without a server can read and change values, and reports that Redis is unreachable")
   func unreachable() async throws {
     var configuration = try RedisConfiguration(url: "unix:///nowhere/redis.sock")
     configuration.retryQuickly(label: "service")
@@ -136,7 +136,7 @@ struct AccessTests {
     #expect(store.status == .stopped)
   }
 
-  @Test("a write that the server refuses is sent again until the server accepts it")
+  @Test("A write that the server refuses is retried until the server accepts it")
   func refusedWrite() async throws {
     let backend = FakeBackend()
     let store = try backend.store()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("BadDataHeld", .timeLimit(.minutes(5)), .endsStores)
 struct BadDataTests {
-  @Test("a document that does not decode is reported, and overwritten only on request", arguments: BackendKind.allCases)
+  @Test("An undecodable document is reported, and overwritten only on request", arguments: BackendKind.allCases)
   func undecodableDocument(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -43,7 +43,7 @@ struct BadDataTests {
   }
 
   @Test(
-    "a flush and a shutdown do not wait for a change behind an unreadable document",
+    "A flush and a shutdown do not wait for a change blocked by an unreadable document",
     arguments: BackendKind.allCases
   )
   func flush(kind: BackendKind) async throws {
@@ -64,7 +64,7 @@ struct BadDataTests {
     #expect(undelivered == ["limits"])
   }
 
-  @Test("a waiting change is sent once another client stores a readable value", arguments: BackendKind.allCases)
+  @Test("A pending change is sent once another client stores a readable value", arguments: BackendKind.allCases)
   func readableAgain(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (first, second) = (try backend.store("first"), try backend.store("second"))
@@ -82,7 +82,7 @@ struct BadDataTests {
     try await first.flush(within: patience)
   }
 
-  @Test("a key of another Redis type is reported, and replaced only on request", arguments: BackendKind.allCases)
+  @Test("A key of another Redis type is reported, and replaced only on request", arguments: BackendKind.allCases)
   func otherType(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -99,7 +99,10 @@ struct BadDataTests {
     #expect(try backend.get("limits")?.contains("30") == true)
   }
 
-  @Test("a value over the limit is reported, not sent, and harms no other value", arguments: BackendKind.allCases)
+  @Test(
+    "A value over the size limit is reported and not sent, and the next value is saved",
+    arguments: BackendKind.allCases
+  )
   func tooLarge(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -127,7 +130,7 @@ struct BadDataTests {
     #expect(try backend.get("limits")?.contains("small again") == true)
   }
 
-  @Test("a value without a JSON form is reported, and harms no other value", arguments: BackendKind.allCases)
+  @Test("A value without a JSON form is reported, and the next value is saved", arguments: BackendKind.allCases)
   func notEncodable(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -142,7 +145,7 @@ struct BadDataTests {
     #expect(try backend.get("ratio") == "0.25")
   }
 
-  @Test("the writer of an unreadable value is named in the error, and once in the log", arguments: BackendKind.allCases)
+  @Test("The writer of an unreadable value is named in the error, and once in the log", arguments: BackendKind.allCases)
   func writerIsNamed(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()
@@ -166,7 +169,7 @@ struct BadDataTests {
   }
 
   @Test(
-    "nobody is blamed for a document that a client has put in the place of the writer's",
+    "An error names no writer if a client has replaced the writer's document",
     arguments: BackendKind.allCases
   )
   func writerIsReplaced(kind: BackendKind) async throws {
@@ -202,7 +205,7 @@ struct BadDataTests {
     #expect(told.allSatisfy { $0.committedBy?.hasPrefix("checkout@") == true })
   }
 
-  @Test("nobody is blamed for an edit that gets no revision either", arguments: BackendKind.allCases)
+  @Test("An error names no writer for an edit that is assigned no revision", arguments: BackendKind.allCases)
   func undetectedEdit(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()
@@ -225,7 +228,10 @@ struct BadDataTests {
 
   private struct Refused: Error {}
 
-  @Test("every service sees an unreadable foreign edit, and one gives it a revision", arguments: BackendKind.allCases)
+  @Test(
+    "Every service reports an unreadable external edit once, and the edit is adopted",
+    arguments: BackendKind.allCases
+  )
   func foreignNonsense(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()
@@ -254,7 +260,7 @@ struct BadDataTests {
   }
 
   @Test(
-    "every service sees a key that changes its type, and sees when that ends",
+    "Every service reports a key of another type until the key is readable again",
     arguments: BackendKind.allCases
   )
   func foreignType(kind: BackendKind) async throws {

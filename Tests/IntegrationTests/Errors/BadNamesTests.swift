@@ -8,7 +8,7 @@ import Testing
 @Suite("Names that cannot be used", .timeLimit(.minutes(5)), .endsStores)
 struct BadNamesTests {
   @Test(
-    "are errors of the share, which goes on working in memory",
+    "An unusable name is an error of the share, which keeps working in memory",
     arguments: ["", "a{b}", "line\nbreak", "null\0", String(repeating: "n", count: 513)]
   )
   func badName(name: String) async throws {
@@ -50,7 +50,7 @@ struct BadNamesTests {
     #expect(entries.first?.name?.contains { $0.isNewline || $0 == "\0" } == false)
   }
 
-  @Test("a name that cannot be used is not printed raw when its shares have different options either")
+  @Test("The issue reported for different options of an unusable name escapes its control characters")
   func badNameWithTwoOptions() throws {
     let store = try FakeBackend().store()
     let name = "line\nbreak"
@@ -64,7 +64,7 @@ struct BadNamesTests {
     #expect(first.loadError != nil)
   }
 
-  @Test("a namespace that cannot be used is an error of every share")
+  @Test("An unusable namespace is reported as the load error of a share")
   func badNamespace() async throws {
     let store = try FakeBackend().store("service") { $0.namespace = "a{b" }
     @Shared(.redis("count", store: store)) var count = 1
@@ -75,7 +75,7 @@ struct BadNamesTests {
   }
 
   @Test(
-    "one name with two types of value is an error of the second share, and no value is lost",
+    "A second share of a name with another value type reports an error, and no value is lost",
     arguments: BackendKind.allCases
   )
   func twoTypes(kind: BackendKind) async throws {

@@ -30,7 +30,7 @@ struct BreakingReadTests {
     #expect(try backend.connections - before <= 12)
   }
 
-  @Test("a value that is too large alone has the error, and no other value is held up")
+  @Test("A value that is too large to read reports an error and does not delay other values")
   func alone() async throws {
     let backend = try backend()
     let store = try backend.store()
@@ -56,7 +56,7 @@ struct BreakingReadTests {
     #expect($huge.loadError == nil)
   }
 
-  @Test("a command that the server does not know breaks no connection")
+  @Test("A command unknown to the server breaks no connection")
   func unknownCommand() async throws {
     let backend = try ServerBackend(configuration: ["rename-command TYPE \"\""])
     try backend.set("present", "1")

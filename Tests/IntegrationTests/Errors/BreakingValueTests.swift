@@ -6,7 +6,10 @@ import Testing
 
 @Suite("A value at which the connection breaks", .timeLimit(.minutes(5)), .endsStores)
 struct BreakingValueTests {
-  @Test("does not keep other values from being stored, and has the error itself", arguments: BackendKind.allCases)
+  @Test(
+    "A value that breaks the connection reports an error and does not prevent other values from being saved",
+    arguments: BackendKind.allCases
+  )
   func others(kind: BackendKind) async throws {
     let backend = try kind.make()
     let proxy = Proxy(breakingAt: "poison")
@@ -40,7 +43,7 @@ struct BreakingValueTests {
     #expect($poison.saveError == nil)
   }
 
-  @Test("a reply that has arrived counts, although the other connection has ended at the same moment")
+  @Test("A reply that has arrived counts even if the other connection ends at the same moment")
   func replyBesideEnd() async throws {
     let (backend, way, ending) = (FakeBackend(), Way(), Ending())
     let store = try backend.store(way: way, wrap: { EndingConnection($0, $1, ending) })

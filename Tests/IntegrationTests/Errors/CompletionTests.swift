@@ -33,7 +33,7 @@ struct CompletionTests {
     var items: [Limits] = []
   }
 
-  @Test("is taken from the default, only where it is missing, and nothing is written", arguments: BackendKind.allCases)
+  @Test("A missing member takes its default value, which is not written", arguments: BackendKind.allCases)
   func isCompleted(kind: BackendKind) async throws {
     let (backend, journal) = (try kind.make(), Journal())
     let (first, second) = (try backend.store("first"), try backend.store("second", logger: journal.logger("second")))
@@ -67,7 +67,7 @@ struct CompletionTests {
     #expect(journal.entries(Journal.completed).count == 1)
   }
 
-  @Test("has no default inside an element", arguments: BackendKind.allCases)
+  @Test("A member that is missing inside an element has no default and is an error", arguments: BackendKind.allCases)
   func elements(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("config", #"{"limit":20,"items":[{"perSecond":1,"burst":2}]}"#)
@@ -77,7 +77,10 @@ struct CompletionTests {
     #expect(newer == Second())
   }
 
-  @Test("may be changed by an atomic update, and next to changes of other services", arguments: BackendKind.allCases)
+  @Test(
+    "A missing member can be set by an atomic update and alongside changes of other services",
+    arguments: BackendKind.allCases
+  )
   func changes(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("config", #"{"limit":20,"limits":{"perSecond":1,"burst":2}}"#)
@@ -96,7 +99,7 @@ struct CompletionTests {
     try await $older.value { $0.note == "a note" }
   }
 
-  @Test("stays missing for a subclass of Foundation's decoder", arguments: BackendKind.allCases)
+  @Test("A missing member is an error for a subclass of JSONDecoder", arguments: BackendKind.allCases)
   func subclass(kind: BackendKind) async throws {
     final class Decoder: JSONDecoder, @unchecked Sendable {}
     let backend = try kind.make()

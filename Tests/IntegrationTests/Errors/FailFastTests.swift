@@ -6,7 +6,7 @@ import SharedStateRedisTesting
 import Testing
 
 /// Operations time out after an hour in these tests, so that an error that is not reported at once comes too late.
-@Suite("An error that only a person can fix is reported at once", .timeLimit(.minutes(5)), .endsStores)
+@Suite("Errors that only a person can fix", .timeLimit(.minutes(5)), .endsStores)
 struct FailFastTests {
   private typealias Operation = @Sendable () async throws -> Void
 
@@ -39,7 +39,7 @@ struct FailFastTests {
     #expect(share.loadError as? RedisSharedStateError == expected)
   }
 
-  @Test("a password that the server refuses; the log names the server and the service, once, as an error")
+  @Test("A refused password fails every call immediately and is logged once as an error with server and service")
   func wrongPassword() async throws {
     let server = try PrivateRedisServer(password: "right")
     let journal = Journal()
@@ -57,7 +57,7 @@ struct FailFastTests {
     #expect(journal.entries("Connected to Redis.").map(\.server) == [told.first?.server])
   }
 
-  @Test("a URL that cannot be used")
+  @Test("A store with an unusable URL fails every call immediately with the URL's error")
   func malformedURL() async throws {
     let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: "http://host") }
     let journal = Journal()
@@ -70,7 +70,7 @@ struct FailFastTests {
   }
 
   @Test(
-    "a server that has no room for another client says so itself, with and without a password",
+    "A store keeps retrying and logs the server's own error when the server accepts no more clients",
     arguments: [nil, "p"]
   )
   func maximumClients(password: String?) async throws {
@@ -88,7 +88,7 @@ struct FailFastTests {
     #expect(told.map(\.message).allSatisfy { $0 == "No connection to Redis; trying again." })
   }
 
-  @Test("a server that loads its data answers connections, but the log does not call that connected")
+  @Test("A store does not log a connection to a server that is still loading its data")
   func loading() async throws {
     // Each key takes some milliseconds to load, and the server answers connections after each two mebibytes.
     let server = try PrivateRedisServer(configuration: ["key-load-delay 10000", "rdbcompression no"])
@@ -107,7 +107,7 @@ struct FailFastTests {
     #expect(journal.entries("Connected to Redis.").count == 2)
   }
 
-  @Test("a port that expects TLS")
+  @Test("Every call to a port that expects TLS fails immediately with an error that says so")
   func tls() async throws {
     // The TLS alert of a server that received no TLS handshake.
     let server = try HostileServer { $0.say("\u{15}\u{3}\u{3}\0\u{2}\u{2}F") }
@@ -115,7 +115,7 @@ struct FailFastTests {
     await expect(.protocolViolation(reason: reason), of: try store(server.url))
   }
 
-  @Test("a server that hangs up without a reply; the error says that it may expect TLS")
+  @Test("The error for a server that hangs up without a reply says that the server may expect TLS")
   func hangsUp() async throws {
     let server = try HostileServer { _ in }
     let store = try store(server.url)
@@ -128,7 +128,7 @@ struct FailFastTests {
   }
 
   @Test(
-    "a command that the server forbids",
+    "Each call succeeds or reports a missing permission immediately when the server forbids a command",
     arguments: ["get", "mget", "evalsha", "eval", "script", "subscribe", "ping", "set", "publish", "client", "role"]
   )
   func forbidden(command: String) async throws {
@@ -152,7 +152,7 @@ struct FailFastTests {
     }
   }
 
-  @Test("each call may have its own timeout while no server answers", arguments: BackendKind.allCases)
+  @Test("Each call can have its own timeout while no server answers", arguments: BackendKind.allCases)
   func ownTimeout(kind: BackendKind) async throws {
     let backend = try kind.make()
     let way = Way()

@@ -15,7 +15,7 @@ struct ForbiddenNamesTests {
   }
 
   @Test(
-    "only that name has the error; others are read, written and announced",
+    "A forbidden name reports an error, and all other names are still read, written and announced",
     arguments: BackendKind.allCases,
     Right.allCases
   )
@@ -54,7 +54,7 @@ struct ForbiddenNamesTests {
   }
 
   @Test(
-    "the error names the key, and on a server that tells the patterns that the user has",
+    "The error names the key and, on a Redis server, the patterns that the user may access",
     arguments: BackendKind.allCases
   )
   func keyAndPatterns(kind: BackendKind) async throws {
@@ -71,7 +71,7 @@ struct ForbiddenNamesTests {
     }
   }
 
-  @Test("a user that may not ask what it may access is not asked again on the same connection")
+  @Test("A store that may not query its permissions tries only once per connection")
   func unknownPatterns() async throws {
     let backend = try ServerBackend(configuration: [
       "user default on nopass ~* &* +@all", "user bob on >p ~*open* &* +@all -acl",
@@ -94,7 +94,7 @@ struct ForbiddenNamesTests {
     #expect(asked.map { $0.elements[1].text } == ["1"])
   }
 
-  @Test("a right for a command reads as that")
+  @Test("A missing permission for a command is reported with the name of the command")
   func command() async throws {
     let backend = try ServerBackend(configuration: ["user default on nopass ~* &* +@all -strlen"])
     let store = try backend.store()
@@ -104,7 +104,7 @@ struct ForbiddenNamesTests {
     #expect(error == .permissionDenied(operation: "STRLEN") && error.description.contains("the command STRLEN"))
   }
 
-  @Test("a right that is granted later is noticed without a call", arguments: BackendKind.allCases)
+  @Test("A permission that is granted later is noticed without a call", arguments: BackendKind.allCases)
   func permittedLater(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("closed", "7")
@@ -117,7 +117,7 @@ struct ForbiddenNamesTests {
     try await $closed.status { $0.loadError == nil }
   }
 
-  @Test("a right that is withdrawn later affects only its own value", arguments: BackendKind.allCases)
+  @Test("A permission that is withdrawn later affects only its own value", arguments: BackendKind.allCases)
   func withdrawn(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store { $0.antiEntropyInterval = .milliseconds(50) }
@@ -135,7 +135,7 @@ struct ForbiddenNamesTests {
     #expect(isForbidden(error))
   }
 
-  @Test("without TYPE and EXISTS, values are read, and one that is no string says why it is unknown")
+  @Test("A store without TYPE and EXISTS reads strings and reports a missing permission for a list")
   func withoutTypes() async throws {
     let backend = try ServerBackend(configuration: ["user default on nopass ~* &* +@all -type -exists"])
     try backend.set("there", "7")
@@ -150,7 +150,7 @@ struct ForbiddenNamesTests {
     #expect($there.loadError == nil)
   }
 
-  @Test("an atomic update that may not be announced takes effect, and reports that")
+  @Test("Changes take effect even if the user may not publish them")
   func unannounced() async throws {
     let backend = try ServerBackend(configuration: ["user default on nopass ~* &* +@all -publish"])
     let store = try backend.store()

@@ -5,13 +5,21 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite("What is given up is told", .timeLimit(.minutes(5)), .endsStores, .dependency(\.reportsUnreadErrors, false))
+@Suite(
+  "Reports of changes that were given up",
+  .timeLimit(.minutes(5)),
+  .endsStores,
+  .dependency(\.reportsUnreadErrors, false)
+)
 struct GivenUpTests {
   private static func givenUp(_ names: String...) -> RedisSharedStateError {
     .changesGivenUp(names: names, further: 0)
   }
 
-  @Test("a flush reports earlier given-up changes once, and so does the log", arguments: BackendKind.allCases)
+  @Test(
+    "A flush reports earlier given-up changes once, and the log has one entry for each",
+    arguments: BackendKind.allCases
+  )
   func before(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()
@@ -33,7 +41,7 @@ struct GivenUpTests {
     }
   }
 
-  @Test("a flush reports a given-up change as soon as nothing is pending")
+  @Test("A flush reports a given-up change as soon as no change is pending")
   func atOnce() async throws {
     let backend = FakeBackend()
     for round in 1...500 {
@@ -48,7 +56,7 @@ struct GivenUpTests {
     }
   }
 
-  @Test("every flush reports changes that are given up while it waits", arguments: BackendKind.allCases)
+  @Test("Every flush reports changes that are given up while it waits", arguments: BackendKind.allCases)
   func meanwhile(kind: BackendKind) async throws {
     let backend = try kind.make()
     let way = Way()
@@ -65,7 +73,7 @@ struct GivenUpTests {
     try await store.flush(within: patience)
   }
 
-  @Test("a flush reports a rejected change even if a save has already reported it", arguments: BackendKind.allCases)
+  @Test("A flush reports a rejected change exactly once", arguments: BackendKind.allCases)
   func rejected(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0, options: .init(conflict: .reject))
     try pair.backend.separate("second")
@@ -80,7 +88,7 @@ struct GivenUpTests {
     try await pair.stores.0.flush(within: patience)
   }
 
-  @Test("a flush reports it even when the share is gone", arguments: BackendKind.allCases)
+  @Test("A flush reports a given-up change even after its share has been released", arguments: BackendKind.allCases)
   func dropped(kind: BackendKind) async throws {
     let backend = try kind.make()
     defer { withExtendedLifetime(backend) {} }
@@ -94,7 +102,7 @@ struct GivenUpTests {
   }
 
   @Test(
-    "a change that is saved after all is not reported, even if the value is shared anew",
+    "A flush reports nothing once a given-up value is corrected and saved, even by a new share",
     arguments: BackendKind.allCases,
     [true, false]
   )
@@ -162,7 +170,7 @@ struct GivenUpTests {
   }
 
   @Test(
-    "a save reports a change that was discarded before it, unless the program has been notified",
+    "A save reports an earlier discarded change exactly once",
     arguments: BackendKind.allCases,
     Cause.allCases
   )
@@ -174,7 +182,7 @@ struct GivenUpTests {
   }
 
   @Test(
-    "of two changes that are too large together, one save fails, however late it is called",
+    "Exactly one save fails when two changes exceed the size limit together",
     arguments: BackendKind.allCases
   )
   func tooLargeTogether(kind: BackendKind) async throws {
@@ -198,7 +206,11 @@ struct GivenUpTests {
     #expect(pair.first.wrappedValue == pair.second.wrappedValue)
   }
 
-  @Test("a change that is saved later does not hide a discarded one", arguments: BackendKind.allCases, Cause.allCases)
+  @Test(
+    "A save reports a discarded change even after a later change was saved",
+    arguments: BackendKind.allCases,
+    Cause.allCases
+  )
   func discardedBeforeChange(kind: BackendKind, cause: Cause) async throws {
     let pair = try await discard(kind, because: cause)
     pair.second.withLock { $0["old"] = "new" }
@@ -208,7 +220,7 @@ struct GivenUpTests {
     try await pair.second.save()
   }
 
-  @Test("a flush reports a discarded change even after a later one was saved", arguments: BackendKind.allCases)
+  @Test("A flush reports a discarded change even after a later change was saved", arguments: BackendKind.allCases)
   func discardedBeforeFlush(kind: BackendKind) async throws {
     let pair = try await discard(kind, because: .tooLarge)
     pair.second.withLock { $0["old"] = "new" }
@@ -218,7 +230,10 @@ struct GivenUpTests {
     try await pair.stores.1.flush(within: patience)
   }
 
-  @Test("a program that has read the saveError is notified", arguments: BackendKind.allCases)
+  @Test(
+    "A save does not report a discarded change whose error was read from saveError",
+    arguments: BackendKind.allCases
+  )
   func discardedAndRead(kind: BackendKind) async throws {
     let pair = try await discard(kind, because: .rejected)
     try await pair.second.status { $0.saveError != nil }
@@ -226,7 +241,7 @@ struct GivenUpTests {
   }
 
   @Test(
-    "an error that a flush has thrown counts as read when the share ends",
+    "An error that a flush has thrown counts as read when its share ends",
     .dependency(\.reportsUnreadErrors, true),
     arguments: BackendKind.allCases
   )
@@ -244,7 +259,7 @@ struct GivenUpTests {
     }
   }
 
-  @Test("a shutdown logs the names", arguments: BackendKind.allCases)
+  @Test("A shutdown returns and logs the names of values whose changes were given up", arguments: BackendKind.allCases)
   func shutdown(kind: BackendKind) async throws {
     let journal = Journal()
     let backend = try kind.make()

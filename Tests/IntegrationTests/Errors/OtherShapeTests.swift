@@ -9,7 +9,7 @@ import Testing
 struct OtherShapeTests {
   private static let warning = "has no member that this service's type has"
 
-  @Test("is taken, and the log warns of it once", arguments: BackendKind.allCases)
+  @Test("An object without known members is accepted, and the log warns once", arguments: BackendKind.allCases)
   func isTaken(kind: BackendKind) async throws {
     let (backend, journal) = (try kind.make(), Journal())
     try backend.set("limits", #"{"x":5}"#)
@@ -26,7 +26,10 @@ struct OtherShapeTests {
     #expect(try backend.get("limits") == #"{"maximum":20,"x":6}"#)
   }
 
-  @Test("is refused where the key is strict, until there is one of the right shape", arguments: BackendKind.allCases)
+  @Test(
+    "A strict key refuses an object without known members until a valid one is stored",
+    arguments: BackendKind.allCases
+  )
   func isRefused(kind: BackendKind) async throws {
     let (backend, journal) = (try kind.make(), Journal())
     try backend.set("limits", #"{"x":5}"#)
@@ -45,7 +48,7 @@ struct OtherShapeTests {
   }
 
   @Test(
-    "is not one that has a known member, or none at all",
+    "A strict key accepts an empty object and any object with a known member",
     arguments: ["{}", #"{"note":"a"}"#, #"{"x":5,"maximum":1}"#]
   )
   func isOfTheRightShape(document: String) async throws {

@@ -24,7 +24,7 @@ struct RefusedValuesTests {
     writer: nil
   )
 
-  @Test("a local change is refused before it is sent", arguments: BackendKind.allCases)
+  @Test("An invalid local change is refused, and the stored value stays", arguments: BackendKind.allCases)
   func localChange(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -42,7 +42,7 @@ struct RefusedValuesTests {
     #expect(share.saveError == nil)
   }
 
-  @Test("of many atomic updates, only those that break the rules are refused", arguments: BackendKind.allCases)
+  @Test("Invalid atomic updates among many are refused, and all others take effect", arguments: BackendKind.allCases)
   func updates(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -65,7 +65,7 @@ struct RefusedValuesTests {
     #expect(share.wrappedValue.maximum == 40)
   }
 
-  @Test("a document that breaks the rules is held, and its writer is named", arguments: BackendKind.allCases)
+  @Test("An invalid stored document is not adopted, and the error names its writer", arguments: BackendKind.allCases)
   func document(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()
@@ -97,7 +97,7 @@ struct RefusedValuesTests {
     try await share.status { $0.loadError == nil }
   }
 
-  @Test("of two changes that are valid only separately, the later one is refused", arguments: BackendKind.allCases)
+  @Test("Exactly one of two changes that are valid only separately is refused", arguments: BackendKind.allCases)
   func mergedChanges(kind: BackendKind) async throws {
     let options = RedisSharedKey<Limits>.Options { limits in
       if limits.maximum > 10, limits.note == "closed" { throw Invalid() }
@@ -131,7 +131,7 @@ struct DocumentSizeTests {
   }
 
   @Test(
-    "a change that brings a document over the limit is refused, and the stored document stays",
+    "A change that brings a document over the limit is refused, and the stored document stays",
     arguments: BackendKind.allCases
   )
   func together(kind: BackendKind) async throws {
@@ -157,7 +157,7 @@ struct DocumentSizeTests {
   }
 
   @Test(
-    "a stored document over the limit is neither read nor overwritten until it is smaller",
+    "A stored document over the limit is neither read nor overwritten until it is smaller",
     arguments: BackendKind.allCases
   )
   func lowerLimit(kind: BackendKind) async throws {
@@ -183,7 +183,7 @@ struct DocumentSizeTests {
     #expect(way.bytesRead < 2 * large.utf8.count)
   }
 
-  @Test("a huge stored value costs only a request for its length, even with a change under way")
+  @Test("A huge stored value costs only a request for its length, even during an atomic update")
   func huge() async throws {
     let backend = try ServerBackend()
     let way = Way()

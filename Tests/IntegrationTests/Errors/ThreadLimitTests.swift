@@ -8,7 +8,7 @@ import Testing
 /// At the limit, the tests wait without a task, which may need a thread, too.
 @Suite("A process at its limit of threads", .timeLimit(.minutes(5)), .endsStores)
 struct ThreadLimitTests {
-  @Test("at launch, the store says so, and connects by itself once threads can be started")
+  @Test("A store that starts at the thread limit reports an error and connects once threads can be started")
   func launch() async throws {
     let server = try PrivateRedisServer()
     let url = server.url
@@ -36,7 +36,7 @@ struct ThreadLimitTests {
     #expect(try server.command("GET", "count").text == "2")
   }
 
-  @Test("slow code keeps its thread, the log and the values say so, and another thread takes over once it can")
+  @Test("Slow user code at the thread limit is reported until another thread can serve the store")
   func slowCode() async throws {
     let server = try PrivateRedisServer()
     let url = server.url
@@ -75,7 +75,7 @@ struct ThreadLimitTests {
     #expect(try server.command("GET", "slow").text == "1")
   }
 
-  @Test("slow code that returns at the limit goes on with its role")
+  @Test("Slow user code that returns at the thread limit lets its thread serve the store again")
   func slowCodeReturns() async throws {
     let server = try PrivateRedisServer()
     let url = server.url
@@ -107,7 +107,7 @@ struct ThreadLimitTests {
     #expect(try server.command("GET", "count").text == "2")
   }
 
-  @Test("without the thread that watches deadlines, a store still connects, and says so")
+  @Test("A store that cannot start its deadline thread still connects and logs this once")
   func deadlines() async throws {
     let journal = Journal()
     let store = RedisStore(

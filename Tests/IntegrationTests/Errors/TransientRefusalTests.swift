@@ -96,7 +96,7 @@ struct TransientRefusalTests {
     }
   }
 
-  @Test("is waited out by every change, which takes effect once", arguments: Reason.allCases)
+  @Test("Every change is retried until the refusal passes, and takes effect once", arguments: Reason.allCases)
   func isWaitedOut(reason: Reason) async throws {
     let scene = try await Scene { $0.operationTimeout = patience }
     let before = scene.way.commitsSent
@@ -113,7 +113,10 @@ struct TransientRefusalTests {
     for share in scene.shares { #expect(share.saveError == nil) }
   }
 
-  @Test("is the error of every change that it outlasts, and costs few requests", arguments: Reason.allCases)
+  @Test(
+    "A change that times out during a refusal reports the refusal as its error after few requests",
+    arguments: Reason.allCases
+  )
   func isNamed(reason: Reason) async throws {
     let scene = try await Scene { $0.operationTimeout = patience }
     let before = scene.way.commitsSent

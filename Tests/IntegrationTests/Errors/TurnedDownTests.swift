@@ -25,7 +25,10 @@ struct TurnedDownTests {
     }
   }
 
-  @Test("gets a few attempts, then the waiting callers get an error that says what it does", arguments: Answer.allCases)
+  @Test(
+    "A commit that the server always refuses fails after a few attempts with an error that gives the reason",
+    arguments: Answer.allCases
+  )
   func commits(answer: Answer) async throws {
     let backend = FakeBackend()
     let way = Way()

@@ -22,7 +22,7 @@ struct UnknownElementsTests {
   }
 
   @Test(
-    "do not keep an edit from turning a known one off, and stay when it changes the value",
+    "An external edit with unknown elements is adopted, and later changes keep those elements",
     arguments: BackendKind.allCases
   )
   func edit(kind: BackendKind) async throws {
@@ -41,7 +41,10 @@ struct UnknownElementsTests {
     #expect(try backend.get("flags") == #"["later"]"#)
   }
 
-  @Test("are those of a newer release, whose changes merge with this one's", arguments: BackendKind.allCases)
+  @Test(
+    "A change by an older release keeps the elements that only a newer release knows",
+    arguments: BackendKind.allCases
+  )
   func newerRelease(kind: BackendKind) async throws {
     let backend = try kind.make()
     @Shared(.redis("switches", store: try backend.store("older"))) var older = Switches()
@@ -62,7 +65,7 @@ struct UnknownElementsTests {
 
   private enum Plain: String, Codable { case checkout, search }
 
-  @Test("make the document unreadable for a type that does not say otherwise")
+  @Test("An unknown element makes the document unreadable for a plain enum")
   func plainEnum() async throws {
     let backend = FakeBackend()
     backend.set("flags", #"["later","search"]"#)

@@ -7,7 +7,7 @@ import Testing
 @Suite("AcknowledgedSurvives", .timeLimit(.minutes(5)), .endsStores)
 struct AcknowledgedSurvivesTests {
   @Test(
-    "a server that restarts empty or from an old dump gets the newest value back, as it was",
+    "The newest value and its metadata are restored after a restart without data or from an old dump",
     arguments: BackendKind.allCases,
     [false, true]
   )
@@ -43,7 +43,11 @@ struct AcknowledgedSurvivesTests {
     for share in shares { try await share.becomes(3) }
   }
 
-  @Test("under .adoptServer, services take the server's value", arguments: BackendKind.allCases, [false, true])
+  @Test(
+    "Services adopt the server's value after a data loss under .adoptServer",
+    arguments: BackendKind.allCases,
+    [false, true]
+  )
   func adoptServer(kind: BackendKind, hasDump: Bool) async throws {
     let backend = try kind.makeForgetful()
     let journal = Journal()
@@ -69,7 +73,7 @@ struct AcknowledgedSurvivesTests {
     for share in shares { try await share.becomes(3) }
   }
 
-  @Test("a change that was under way when the server lost everything is made, too", arguments: [false, true])
+  @Test("A change that was in flight during a data loss is merged into the restored value", arguments: [false, true])
   func changeUnderWay(takesEffect: Bool) async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -90,7 +94,7 @@ struct AcknowledgedSurvivesTests {
     #expect($limits.saveError == nil)
   }
 
-  @Test("a loss is healed even if everything is loaded at the moment when it is found")
+  @Test("A lost value is restored even if many loads are waiting when the loss is detected")
   func manyReads() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -109,7 +113,7 @@ struct AcknowledgedSurvivesTests {
     try await eventually("the value is restored") { backend.get("count") == "1" }
   }
 
-  @Test("a FLUSHALL while no service is connected is a loss", arguments: BackendKind.allCases)
+  @Test("A value is restored after a FLUSHALL while no service is connected", arguments: BackendKind.allCases)
   func flushedWhileAway(kind: BackendKind) async throws {
     let backend = try kind.make()
     let way = Way()
@@ -124,7 +128,10 @@ struct AcknowledgedSurvivesTests {
     #expect(count == 1)
   }
 
-  @Test("a change that the damaged server accepted wins, and the loss is reported", arguments: BackendKind.allCases)
+  @Test(
+    "A change accepted by the server after a data loss wins the merge, and the loss is logged",
+    arguments: BackendKind.allCases
+  )
   func writeInBetween(kind: BackendKind) async throws {
     let backend = try kind.makeForgetful()
     let journal = Journal()
@@ -159,7 +166,7 @@ struct AcknowledgedSurvivesTests {
     #expect(journal.entries(Journal.restored) == [])
   }
 
-  @Test("a deleted value does not come back with an old dump", arguments: BackendKind.allCases)
+  @Test("A deleted value stays deleted after a restart from an old dump", arguments: BackendKind.allCases)
   func tombstone(kind: BackendKind) async throws {
     let backend = try kind.makeForgetful()
     let (first, second) = (try backend.store("first"), try backend.store("second"))
@@ -181,7 +188,7 @@ struct AcknowledgedSurvivesTests {
   }
 
   @Test(
-    "a change that was made while the server was away is merged into the value that the server lost",
+    "A change made while the server is unreachable is merged into the value that the server lost",
     arguments: BackendKind.allCases
   )
   func pendingChange(kind: BackendKind) async throws {
@@ -202,7 +209,7 @@ struct AcknowledgedSurvivesTests {
     try await $others.becomes(limits)
   }
 
-  @Test("on a server that evicts, a missing value is a loss, and is restored", arguments: BackendKind.allCases)
+  @Test("An evicted value is restored with its metadata by exactly one service", arguments: BackendKind.allCases)
   func eviction(kind: BackendKind) async throws {
     let backend: any Backend
     switch kind {
@@ -236,7 +243,7 @@ struct AcknowledgedSurvivesTests {
   }
 
   @Test(
-    "two histories are merged, however far the next server's clock is behind or ahead",
+    "Two histories are merged even if the clock of the restarted server is behind or ahead",
     arguments: [-3_600, -10, -1, 0, 1, 10]
   )
   func clocks(seconds: Int) async throws {
@@ -261,7 +268,7 @@ struct AcknowledgedSurvivesTests {
     for share in [$limits, $others] { try await share.becomes(Limits(maximum: 20, note: "accepted")) }
   }
 
-  @Test("on a server that evicts only expiring values, a missing value counts as deleted")
+  @Test("A missing value counts as deleted on a server that evicts only expiring keys")
   func volatileEviction() async throws {
     let backend = try ServerBackend(configuration: ["maxmemory-policy volatile-lru"])
     // It does evict: the only key that expires.

@@ -8,7 +8,7 @@ import Testing
 struct AtomicUpdatesTests {
   struct SoldOut: Error, Equatable {}
 
-  @Test("run on the newest confirmed value, not on the one in the box", arguments: BackendKind.allCases)
+  @Test("An atomic update runs on the newest confirmed value, not on the local one", arguments: BackendKind.allCases)
   func newestValue(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(5)
@@ -29,7 +29,7 @@ struct AtomicUpdatesTests {
     try await pair.first.becomes(51)
   }
 
-  @Test("come after the local change that was made before them", arguments: BackendKind.allCases)
+  @Test("An atomic update runs after the local change that was made before it", arguments: BackendKind.allCases)
   func localChangeFirst(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     for round in 1...20 {
@@ -44,7 +44,10 @@ struct AtomicUpdatesTests {
     }
   }
 
-  @Test("come after a local change even if that meets a conflict first", arguments: BackendKind.allCases)
+  @Test(
+    "An atomic update runs after an earlier local change even if that change meets a conflict",
+    arguments: BackendKind.allCases
+  )
   func localChangeConflicts(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     for round in 1...10 {
@@ -65,7 +68,10 @@ struct AtomicUpdatesTests {
     }
   }
 
-  @Test("come after the local change even if other updates were waiting before it", arguments: BackendKind.allCases)
+  @Test(
+    "An atomic update runs after an earlier local change even if another update was already waiting",
+    arguments: BackendKind.allCases
+  )
   func localChangeBetween(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)
@@ -90,7 +96,10 @@ struct AtomicUpdatesTests {
     #expect(pair.second.wrappedValue == 101)
   }
 
-  @Test("each caller gets its own result or error; a throwing update changes nothing", arguments: BackendKind.allCases)
+  @Test(
+    "Each caller gets its own result or error, and a throwing update changes nothing",
+    arguments: BackendKind.allCases
+  )
   func ownResults(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 10)
     let results = await withTaskGroup(of: Result<Int, any Error>.self) { [first = pair.first] group in
@@ -117,7 +126,7 @@ struct AtomicUpdatesTests {
     try await pair.second.becomes(0)
   }
 
-  @Test("updates that wait together are committed together", arguments: BackendKind.allCases)
+  @Test("Updates that wait together are committed together", arguments: BackendKind.allCases)
   func groupCommit(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -144,7 +153,7 @@ struct AtomicUpdatesTests {
     #expect((1...2).contains(made))
   }
 
-  @Test("an update that changes nothing sees the newest value and commits nothing", arguments: BackendKind.allCases)
+  @Test("An update that changes nothing sees the newest value and commits nothing", arguments: BackendKind.allCases)
   func unchanged(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     try await pair.store(ShopConfig(maxItems: 3))
@@ -165,7 +174,7 @@ struct AtomicUpdatesTests {
     #expect(pair.first.wrappedValue.maxItems == 3)
   }
 
-  @Test("an update that leaves the default of an absent value stores nothing", arguments: BackendKind.allCases)
+  @Test("An update that leaves the default of an absent value stores nothing", arguments: BackendKind.allCases)
   func unchangedDefault(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     #expect(try await pair.first.updateAtomically { $0.maxItems } == 10)
@@ -173,7 +182,7 @@ struct AtomicUpdatesTests {
   }
 
   @Test(
-    "a read verifies an update that changes nothing, so it never answers from a stale value",
+    "A read verifies an update that changes nothing, so its result is never stale",
     arguments: BackendKind.allCases
   )
   func verified(kind: BackendKind) async throws {
@@ -204,7 +213,7 @@ struct AtomicUpdatesTests {
     }
   }
 
-  @Test("a derived share updates its part", arguments: BackendKind.allCases)
+  @Test("A derived share updates only its part of the value", arguments: BackendKind.allCases)
   func derived(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -220,7 +229,7 @@ struct AtomicUpdatesTests {
     try await pair.second.becomes(ShopConfig(maxItems: 50, delivery: .init(days: 43)))
   }
 
-  @Test("an unwrapped optional and an element are updated in place", arguments: BackendKind.allCases)
+  @Test("An unwrapped optional and an element of a collection are updated in place", arguments: BackendKind.allCases)
   func optionalsAndElements(kind: BackendKind) async throws {
     struct Item: Codable, Hashable, Identifiable, Sendable {
       var id: Int
@@ -255,7 +264,7 @@ struct AtomicUpdatesTests {
     #expect(try backend.get("items")?.contains("2") == false)
   }
 
-  @Test("an update that is cancelled while it waits never takes effect", arguments: BackendKind.allCases)
+  @Test("An update that is cancelled while it waits never takes effect", arguments: BackendKind.allCases)
   func cancelled(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -277,7 +286,7 @@ struct AtomicUpdatesTests {
     #expect(try backend.get("count") == "10")
   }
 
-  @Test("an update that is cancelled after it was sent reports an unknown outcome", arguments: BackendKind.allCases)
+  @Test("An update that is cancelled after it was sent reports an unknown outcome", arguments: BackendKind.allCases)
   func cancelledTooLate(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store {
@@ -297,7 +306,7 @@ struct AtomicUpdatesTests {
     try await $count.becomes(1)
   }
 
-  @Test("an update of a cancelled task never runs")
+  @Test("An update in a cancelled task throws and changes nothing")
   func cancelledBefore() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -313,7 +322,10 @@ struct AtomicUpdatesTests {
     #expect(backend.redis.get("count") == nil)
   }
 
-  @Test("an update without a server ends with the reason, and never takes effect", arguments: BackendKind.allCases)
+  @Test(
+    "An update that times out without a server reports the reason and never takes effect",
+    arguments: BackendKind.allCases
+  )
   func deadline(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store("service") { $0.operationTimeout = .milliseconds(100) }
@@ -333,7 +345,7 @@ struct AtomicUpdatesTests {
     #expect(try backend.get("count") == "10")
   }
 
-  @Test("if the server does not answer in time, the outcome is unknown", arguments: BackendKind.allCases)
+  @Test("The outcome of an update is unknown if the server does not answer in time", arguments: BackendKind.allCases)
   func deadlineTooLate(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store("service") { $0.operationTimeout = .milliseconds(300) }
@@ -348,7 +360,10 @@ struct AtomicUpdatesTests {
     try await $count.becomes(1)
   }
 
-  @Test("an unreadable value is not updated, and the error says so", arguments: BackendKind.allCases)
+  @Test(
+    "An update of an unreadable value throws an error and leaves the value unchanged",
+    arguments: BackendKind.allCases
+  )
   func unreadable(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("count", "\"no number\"")
@@ -362,7 +377,7 @@ struct AtomicUpdatesTests {
     #expect(try backend.get("count") == "\"no number\"")
   }
 
-  @Test("a value that is too large is not sent, and the error says so", arguments: BackendKind.allCases)
+  @Test("An update that makes a value too large throws an error and stores nothing", arguments: BackendKind.allCases)
   func tooLarge(kind: BackendKind) async throws {
     let pair = try await Pair(kind, "", options: .init(maximumBytes: 100))
     let error = await #expect(throws: RedisSharedStateError.self) {

@@ -11,7 +11,7 @@ import Testing
 @Suite("Bounded", .timeLimit(.minutes(5)), .endsStores)
 struct BoundedTests {
   @Test(
-    "a blocked observer neither stops the subscriber thread nor piles up deliveries",
+    "A blocked observer neither stops the subscriber thread nor accumulates notifications",
     arguments: BackendKind.allCases
   )
   func blockedObserver(kind: BackendKind) async throws {
@@ -58,7 +58,7 @@ struct BoundedTests {
   }
 
   @Test(
-    "a blocked observer delays no observer of another value or store, and the log names it once",
+    "A blocked observer delays no observer of another value or store, and is logged once",
     arguments: BackendKind.allCases
   )
   func othersThanTheBlockedObserver(kind: BackendKind) async throws {
@@ -96,7 +96,10 @@ struct BoundedTests {
     #expect(named.map(\.store) == ["blocked"] && named.map(\.name) == ["a"] && named.map(\.level) == [.warning])
   }
 
-  @Test("a blocked log does not keep other stores from naming their observers", arguments: BackendKind.allCases)
+  @Test(
+    "A blocked log of one store does not prevent another store from logging its blocked observer",
+    arguments: BackendKind.allCases
+  )
   func blockedLog(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (gate, journal) = (Gate(), Journal())
@@ -128,7 +131,7 @@ struct BoundedTests {
   }
 
   @Test(
-    "a burst of local changes becomes few commits, and the last value always arrives",
+    "A burst of local changes results in few commits, and the last value arrives",
     arguments: BackendKind.allCases
   )
   func burst(kind: BackendKind) async throws {
@@ -147,7 +150,7 @@ struct BoundedTests {
     #expect(way.commitsSent < 100)
   }
 
-  @Test("a storm of meaningless messages is ignored", arguments: BackendKind.allCases)
+  @Test("Many malformed messages are ignored and break no connection", arguments: BackendKind.allCases)
   func stormOfMessages(kind: BackendKind) async throws {
     let backend = try kind.make()
     let metrics = TestMetrics()
@@ -175,7 +178,7 @@ struct BoundedTests {
   }
 
   @Test(
-    "a subscriber that the server disconnects because it has stopped reading reconnects and catches up",
+    "A subscriber that is disconnected because it stopped reading reconnects and catches up",
     arguments: BackendKind.allCases
   )
   func cutSubscriber(kind: BackendKind) async throws {

@@ -6,7 +6,7 @@ import SharedStateTesting
 import Synchronization
 import Testing
 
-@Suite("Whoever changes a value sends it when nothing is under way", .timeLimit(.minutes(5)), .endsStores)
+@Suite("Changes sent on the thread of their caller", .timeLimit(.minutes(5)), .endsStores)
 struct CallerSendsTests {
   /// The threads that have sent commits, and whether the next commit that a caller sends breaks the connection.
   private final class Senders: Sendable {
@@ -89,7 +89,7 @@ struct CallerSendsTests {
     return senders.countOfMine > before
   }
 
-  @Test("and every service sees it", arguments: BackendKind.allCases)
+  @Test("A change sent by its caller arrives at every service", arguments: BackendKind.allCases)
   func seen(kind: BackendKind) async throws {
     let (backend, senders) = (try kind.make(), Senders())
     let store = try store(backend, senders)
@@ -103,7 +103,7 @@ struct CallerSendsTests {
     #expect(try backend.get("count") == "\(count.wrappedValue)")
   }
 
-  @Test("unless the configuration says no", arguments: BackendKind.allCases)
+  @Test("A caller sends no change when the configuration disables it", arguments: BackendKind.allCases)
   func turnedOff(kind: BackendKind) async throws {
     let (backend, senders) = (try kind.make(), Senders())
     let store = try store(backend, senders) { $0.sendsOnCallersThread = false }
@@ -115,7 +115,7 @@ struct CallerSendsTests {
     #expect(senders.count >= 50)
   }
 
-  @Test("of a burst, at most the first change", arguments: BackendKind.allCases)
+  @Test("A caller sends at most the first change of a burst", arguments: BackendKind.allCases)
   func burst(kind: BackendKind) async throws {
     let (backend, senders) = (try kind.make(), Senders())
     let store = try store(backend, senders)
@@ -132,7 +132,7 @@ struct CallerSendsTests {
     }
   }
 
-  @Test("and a connection that breaks then is replaced, and the change is sent again", arguments: BackendKind.allCases)
+  @Test("A change is sent again if the connection breaks while the caller sends it", arguments: BackendKind.allCases)
   func breaking(kind: BackendKind) async throws {
     let (backend, senders) = (try kind.make(), Senders())
     let store = try store(backend, senders)
@@ -145,7 +145,7 @@ struct CallerSendsTests {
     #expect(senders.breaks.load(ordering: .sequentiallyConsistent) >= 3)
   }
 
-  @Test("but not on a thread whose stack is too small to encode a deep document", arguments: BackendKind.allCases)
+  @Test("A caller does not send a change on a thread with a small stack", arguments: BackendKind.allCases)
   func smallStack(kind: BackendKind) async throws {
     let (backend, senders) = (try kind.make(), Senders())
     let store = try store(backend, senders)

@@ -55,7 +55,7 @@ struct CommandCountTests {
     for others in others { for share in others { try await share.becomes(document) } }
   }
 
-  @Test("stay few when a thousand values of ten services change, start included", arguments: ["", "shop:"])
+  @Test("Ten services start and propagate a thousand changes with few commands and threads", arguments: ["", "shop:"])
   func fanOut(namespace: String) async throws {
     let backend = try ServerBackend()
     let before = try backend.commands
@@ -74,7 +74,10 @@ struct CommandCountTests {
     #expect(started.count.load(ordering: .relaxed) <= 40)
   }
 
-  @Test("are none in a service that hears of a change, or few without a namespace", arguments: ["", "shop:"])
+  @Test(
+    "A service that receives a change sends no requests with a namespace and few without one",
+    arguments: ["", "shop:"]
+  )
   func heardChanges(namespace: String) async throws {
     let changes = 400
     let backend = try ServerBackend()
@@ -100,7 +103,7 @@ struct CommandCountTests {
     }
   }
 
-  @Test("are little more than one for each new value", arguments: ["", "shop:"])
+  @Test("Sharing a new value takes little more than one command", arguments: ["", "shop:"])
   func creation(namespace: String) async throws {
     let backend = try ServerBackend()
     let store = try store("service", namespace, on: backend)

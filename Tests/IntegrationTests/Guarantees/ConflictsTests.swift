@@ -12,7 +12,7 @@ struct ConflictsTests {
     return (local.map(text), stored.map(text))
   }
 
-  @Test("a rejected change is rolled back, and its error carries both values", arguments: BackendKind.allCases)
+  @Test("A rejected change is rolled back, and its error carries both values", arguments: BackendKind.allCases)
   func reject(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0, options: .init(conflict: .reject))
     try await pair.store(1)
@@ -40,7 +40,10 @@ struct ConflictsTests {
     try await pair.second.status { $0.saveError == nil }
   }
 
-  @Test("of two changes under .reject, one is accepted, and both services show it", arguments: BackendKind.allCases)
+  @Test(
+    "Of two concurrent changes under .reject, only one is accepted, and both services show it",
+    arguments: BackendKind.allCases
+  )
   func rejectTogether(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig(), options: .init(conflict: .reject))
     for round in 1...5 {
@@ -63,7 +66,7 @@ struct ConflictsTests {
     }
   }
 
-  @Test("the last write wins as a whole", arguments: BackendKind.allCases)
+  @Test("Under .lastWriteWins, the last write replaces the whole value", arguments: BackendKind.allCases)
   func lastWriteWins(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig(), options: .init(conflict: .lastWriteWins))
     try await pair.store(ShopConfig(currency: "EUR"))
@@ -79,7 +82,7 @@ struct ConflictsTests {
     #expect(pair.second.saveError == nil)
   }
 
-  @Test("a pending change yields to a newer deletion", arguments: BackendKind.allCases)
+  @Test("A pending change yields to a newer deletion", arguments: BackendKind.allCases)
   func tombstone(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     try await pair.store(ShopConfig(currency: "EUR"))
@@ -97,7 +100,7 @@ struct ConflictsTests {
     #expect(pair.first.wrappedValue == ShopConfig())
   }
 
-  @Test("an explicit save of a change that yields to a deletion throws", arguments: BackendKind.allCases)
+  @Test("An explicit save throws if its change yields to a deletion", arguments: BackendKind.allCases)
   func savedTombstone(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)
@@ -115,7 +118,7 @@ struct ConflictsTests {
   }
 
   @Test(
-    "a pending change yields to a deletion even if nothing was stored before",
+    "A pending change yields to a deletion even if nothing was stored before",
     arguments: BackendKind.allCases
   )
   func tombstoneAfterTombstone(kind: BackendKind) async throws {
@@ -137,7 +140,7 @@ struct ConflictsTests {
     #expect(pair.second.wrappedValue == 0)
   }
 
-  @Test("a new service does not yield to an old deletion", arguments: BackendKind.allCases)
+  @Test("A new service's change does not yield to an old deletion", arguments: BackendKind.allCases)
   func newService(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)

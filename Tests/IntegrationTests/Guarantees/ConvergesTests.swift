@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Converges", .timeLimit(.minutes(5)), .endsStores)
 struct ConvergesTests {
-  @Test("many services that write at once end with the value in Redis", arguments: BackendKind.allCases)
+  @Test("Services that write concurrently all end up with the value in Redis", arguments: BackendKind.allCases)
   func manyWriters(kind: BackendKind) async throws {
     let backend = try kind.make()
     let stores = try (1...4).map { try backend.store("service\($0)") }
@@ -35,7 +35,7 @@ struct ConvergesTests {
     try await expectAgreement(of: stores, shares, names, backend)
   }
 
-  @Test("large values are announced by reference, and read", arguments: BackendKind.allCases)
+  @Test("Large values are announced by reference, and other services read them", arguments: BackendKind.allCases)
   func largeValues(kind: BackendKind) async throws {
     let backend = try kind.make()
     let ways = [Way(), Way()]
@@ -53,7 +53,7 @@ struct ConvergesTests {
     try await expectAgreement(of: stores, shares, ["large"], backend)
   }
 
-  @Test("services of another database or another namespace receive no changes", arguments: BackendKind.allCases)
+  @Test("Services in another database or namespace receive no changes", arguments: BackendKind.allCases)
   func isolation(kind: BackendKind) async throws {
     let backend = try kind.make()
     let here = try backend.store("here") { $0.namespace = "here:" }

@@ -22,7 +22,7 @@ struct ElementsMergeTests {
     var note = ""
   }
 
-  @Test("concurrent changes of one collection are both kept", arguments: BackendKind.allCases)
+  @Test("Concurrent changes to one collection are both kept", arguments: BackendKind.allCases)
   func together(kind: BackendKind) async throws {
     let pair = try await Pair(kind, Shop())
     try await pair.store(Shop())
@@ -50,7 +50,10 @@ struct ElementsMergeTests {
     #expect(pair.first.saveError == nil && pair.second.saveError == nil)
   }
 
-  @Test("the key's policy decides about an element that is removed and changed", arguments: BackendKind.allCases)
+  @Test(
+    "The key's removal policy decides whether an element that is both removed and changed remains",
+    arguments: BackendKind.allCases
+  )
   func removal(kind: BackendKind) async throws {
     for (policy, isRemoverLast, expected) in [
       (RemovalPolicy.laterWins, true, [Int]()), (.laterWins, false, [1]),
@@ -79,7 +82,10 @@ struct ElementsMergeTests {
     }
   }
 
-  @Test("dictionaries stay arrays for other Swift programs where the key says so", arguments: BackendKind.allCases)
+  @Test(
+    "A key option stores dictionaries as arrays that other Swift programs can decode",
+    arguments: BackendKind.allCases
+  )
   func arraysForDictionaries(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -99,7 +105,7 @@ struct ElementsMergeTests {
     try await $limits.value { $0[.west] == 3 }
   }
 
-  @Test("the elements of an IdentifiedArray merge by their identity", arguments: BackendKind.allCases)
+  @Test("Elements of an IdentifiedArray merge by identity", arguments: BackendKind.allCases)
   func identifiedArray(kind: BackendKind) async throws {
     let items: IdentifiedArrayOf<Item> = [Item(id: 1), Item(id: 2), Item(id: 3)]
     let pair = try await Pair(kind, items)
@@ -116,7 +122,7 @@ struct ElementsMergeTests {
     #expect(pair.second.wrappedValue == merged)
   }
 
-  @Test("a set and a dictionary are written in a fixed order, so unchanged values keep their bytes")
+  @Test("Sets and dictionaries are written in a fixed order, so unchanged values keep their bytes")
   func canonicalOrder() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -131,7 +137,7 @@ struct ElementsMergeTests {
     #expect(backend.redis.get("shop") == stored)
   }
 
-  @Test("unknown fields survive in elements that both services change", arguments: BackendKind.allCases)
+  @Test("Unknown fields survive in elements that both services change", arguments: BackendKind.allCases)
   func unknownFields(kind: BackendKind) async throws {
     let pair = try await Pair(kind, Shop())
     let items = #"[{"id":1,"title":"an item","price":1,"unknown":[1]},{"id":2,"title":"an item","price":1}]"#

@@ -222,7 +222,7 @@ struct EvictionTests {
     #expect(told.map(\.level) == [.notice])
   }
 
-  @Test("with a count of evictions, the log says nothing about it", arguments: BackendKind.allCases)
+  @Test("A store that can read the count of evictions logs no notice about it", arguments: BackendKind.allCases)
   func told(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("ExactlyOnceUpdates", .timeLimit(.minutes(5)), .endsStores)
 struct ExactlyOnceUpdatesTests {
-  @Test("a lost reply causes no second effect")
+  @Test("An update takes effect exactly once if the connection breaks before or after its commit")
   func lostReply() async throws {
     let backend = FakeBackend()
     let (store, other) = (try backend.store("first"), try backend.store("other"))
@@ -49,7 +49,7 @@ struct ExactlyOnceUpdatesTests {
     #expect(told.level == .error)
   }
 
-  @Test("a lost reply causes no second effect, although other services have gone on")
+  @Test("An update whose reply is lost takes effect once even if other services update the value meanwhile")
   func lostReplyAndOthers() async throws {
     let backend = FakeBackend()
     let (store, other) = (try backend.store("first"), try backend.store("other"))
@@ -71,7 +71,7 @@ struct ExactlyOnceUpdatesTests {
     try await $count.becomes(11)
   }
 
-  @Test("if many later operations displaced the update's record, its outcome is unknown, and never guessed")
+  @Test("An update's outcome is unknown after many later operations have displaced its record")
   func forgottenOperation() async throws {
     let backend = FakeBackend()
     let store = try backend.store("first")
@@ -91,7 +91,7 @@ struct ExactlyOnceUpdatesTests {
   }
 
   @Test(
-    "if the server has evicted its memory of operations, the outcome is unknown, and never guessed",
+    "An update's outcome is unknown after the server has evicted its record of operations",
     arguments: [["ops:{count}"], ["ops:{count}", "meta:{count}"]]
   )
   func evictedOperation(keys: [String]) async throws {
@@ -112,7 +112,7 @@ struct ExactlyOnceUpdatesTests {
     try await $count.becomes(7)
   }
 
-  @Test("if an older server takes over between commit and reply, the update is repeated or its outcome is unknown")
+  @Test("An update is repeated or its outcome is unknown if a stale server takes over between commit and reply")
   func olderServer() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -139,7 +139,7 @@ struct ExactlyOnceUpdatesTests {
     }
   }
 
-  @Test("if an empty server takes over between commit and reply, the outcome is unknown")
+  @Test("An update's outcome is unknown if an empty server takes over between commit and reply")
   func emptyServer() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -157,7 +157,7 @@ struct ExactlyOnceUpdatesTests {
     await #expect(throws: RedisSharedStateError.outcomeUnknown(name: "count")) { try await updating.value }
   }
 
-  @Test("a server that is killed repeatedly neither loses nor repeats an answered update")
+  @Test("Repeated kills of the server neither lose nor repeat an acknowledged update")
   func killedServer() async throws {
     let backend = try ServerBackend()
     let store = try backend.store()
@@ -202,7 +202,7 @@ struct ExactlyOnceUpdatesTests {
   #endif
 
   @Test(
-    "three services count to a hundred thousand while their connections are killed",
+    "Three services count to the exact total while their connections are killed",
     arguments: BackendKind.allCases
   )
   func hundredThousand(kind: BackendKind) async throws {
@@ -244,7 +244,7 @@ struct ExactlyOnceUpdatesTests {
     try backend.cut(purpose, of: label)
   }
 
-  @Test("two processes count together, while their connections are killed")
+  @Test("Two processes count to the exact total while their connections are killed")
   func processes() async throws {
     let backend = try ServerBackend()
     let store = try backend.store("observer")

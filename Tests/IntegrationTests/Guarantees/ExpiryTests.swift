@@ -9,7 +9,7 @@ struct ExpiryTests {
   private static let week = Duration.seconds(7 * 86_400)
   private static let hour = Duration.seconds(3_600)
 
-  @Test("the server has the time to live, and every save renews it", arguments: BackendKind.allCases)
+  @Test("Every save and atomic update renews the value's time to live on the server", arguments: BackendKind.allCases)
   func renewed(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0, options: .init(timeToLive: .seconds(3_600)))
     try await pair.store(1)
@@ -27,7 +27,10 @@ struct ExpiryTests {
     #expect(try #require(try pair.backend.timeToLive(of: "value")) > .seconds(3_000))
   }
 
-  @Test("an expiry returns every service to its default, and is no deletion", arguments: BackendKind.allCases)
+  @Test(
+    "An expiry returns every service to its default without counting as a deletion",
+    arguments: BackendKind.allCases
+  )
   func over(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()
@@ -56,7 +59,10 @@ struct ExpiryTests {
     #expect(shares.allSatisfy { $0.saveError == nil })
   }
 
-  @Test("a short time to live is over soon", arguments: BackendKind.allCases)
+  @Test(
+    "A value with a short time to live expires even without detection of external edits",
+    arguments: BackendKind.allCases
+  )
   func short(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -70,7 +76,7 @@ struct ExpiryTests {
     }
   }
 
-  @Test("a jump of the server's clock ends it")
+  @Test("A jump of the server's clock past the time to live returns every service to its default")
   func clockJump() async throws {
     let backend = FakeBackend()
     // Without keep-alive requests, only a server's message reveals the jump.
@@ -161,7 +167,7 @@ struct ExpiryTests {
     try await $value.becomes(2)
   }
 
-  @Test("a pending change survives the expiry of the value", arguments: BackendKind.allCases)
+  @Test("A pending change survives the expiry of the value", arguments: BackendKind.allCases)
   func pendingChange(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig(), options: .init(timeToLive: .seconds(3_600)))
     try await pair.store(ShopConfig(currency: "EUR"))
@@ -175,7 +181,7 @@ struct ExpiryTests {
     #expect(pair.second.saveError == nil)
   }
 
-  @Test("a foreign deletion gets a tombstone", arguments: BackendKind.allCases)
+  @Test("An external deletion leaves a tombstone with a newer revision", arguments: BackendKind.allCases)
   func foreignDelete(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)
@@ -187,7 +193,10 @@ struct ExpiryTests {
     #expect(try #require(try await pair.stores.0.metadata(for: "value")?.revision) > revision)
   }
 
-  @Test("a foreign expiry ends the value, too", arguments: BackendKind.allCases)
+  @Test(
+    "An external expiry returns every service to its default and leaves a tombstone",
+    arguments: BackendKind.allCases
+  )
   func foreignExpiry(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)
@@ -197,7 +206,7 @@ struct ExpiryTests {
     try await eventually("a tombstone exists") { try pair.backend.get("meta:{value}")?.split(separator: " ")[2] == "d" }
   }
 
-  @Test("a save keeps a foreign expiry", arguments: BackendKind.allCases)
+  @Test("A save keeps an external expiry", arguments: BackendKind.allCases)
   func foreignExpiryIsKept(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)

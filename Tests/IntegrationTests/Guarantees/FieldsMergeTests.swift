@@ -5,7 +5,7 @@ import Testing
 
 @Suite("FieldsMerge", .timeLimit(.minutes(5)), .endsStores)
 struct FieldsMergeTests {
-  @Test("changes of different fields at the same time are both kept", arguments: BackendKind.allCases)
+  @Test("Concurrent changes to different fields are both kept", arguments: BackendKind.allCases)
   func differentFields(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     try await pair.store(ShopConfig(currency: "EUR"))
@@ -29,7 +29,10 @@ struct FieldsMergeTests {
     #expect(pair.first.saveError == nil && pair.second.saveError == nil)
   }
 
-  @Test("both fields are kept even if nothing was stored before", arguments: BackendKind.allCases)
+  @Test(
+    "Concurrent changes to different fields are both kept even if nothing was stored before",
+    arguments: BackendKind.allCases
+  )
   func firstChanges(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     try await pair.changeTogether {
@@ -41,7 +44,7 @@ struct FieldsMergeTests {
     #expect(pair.second.wrappedValue == ShopConfig(maxItems: 11, currency: "EUR"))
   }
 
-  @Test("changes that were made while the server was away are merged", arguments: BackendKind.allCases)
+  @Test("Changes that two services make while the server is unreachable are merged", arguments: BackendKind.allCases)
   func disconnected(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     try await pair.store(ShopConfig(currency: "EUR"))
@@ -57,7 +60,10 @@ struct FieldsMergeTests {
     #expect(pair.second.wrappedValue == merged)
   }
 
-  @Test("a service that was away merges its changes with those of others", arguments: BackendKind.allCases)
+  @Test(
+    "A service that reconnects merges its changes with those made by others meanwhile",
+    arguments: BackendKind.allCases
+  )
   func awayAlone(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     try await pair.store(ShopConfig(maxItems: 5))
@@ -75,7 +81,10 @@ struct FieldsMergeTests {
     #expect(pair.second.wrappedValue == ShopConfig(maxItems: 20, discount: .percent(2)))
   }
 
-  @Test("of two changes of one field, the later commit wins, and both show it", arguments: BackendKind.allCases)
+  @Test(
+    "Of two changes to one field, the later commit wins, and both services show it",
+    arguments: BackendKind.allCases
+  )
   func sameField(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     try pair.backend.separate("second")
@@ -89,7 +98,7 @@ struct FieldsMergeTests {
     #expect(pair.second.wrappedValue.maxItems == 2)
   }
 
-  @Test("an old and a new release write side by side without losing fields", arguments: BackendKind.allCases)
+  @Test("Old and new releases write the same value without losing each other's fields", arguments: BackendKind.allCases)
   func rollingDeploy(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (old, new) = (try backend.store("old"), try backend.store("new"))
@@ -131,7 +140,7 @@ struct FieldsMergeTests {
     #expect(oldConfig.delivery.days == 10)
   }
 
-  @Test("unchanged numbers keep their digits, and unknown fields keep their text", arguments: BackendKind.allCases)
+  @Test("Unchanged numbers keep their digits, and unknown fields keep their text", arguments: BackendKind.allCases)
   func digits(kind: BackendKind) async throws {
     struct Counted: Codable, Hashable, Sendable {
       var count = 0
@@ -152,7 +161,7 @@ struct FieldsMergeTests {
     #expect(try backend.get("value") == text.replacingOccurrences(of: #""count":1"#, with: #""count":3"#))
   }
 
-  @Test("enumerations are replaced as a whole, never mixed", arguments: BackendKind.allCases)
+  @Test("An enumeration is replaced as a whole and never mixed", arguments: BackendKind.allCases)
   func enumerations(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     try await pair.store(ShopConfig(discount: .percent(1)))
@@ -171,7 +180,7 @@ struct FieldsMergeTests {
     #expect(pair.first.saveError == nil && pair.second.saveError == nil)
   }
 
-  @Test("top-level arrays, strings and numbers are leaves", arguments: BackendKind.allCases)
+  @Test("Top-level arrays, strings and optionals are replaced as a whole", arguments: BackendKind.allCases)
   func leaves(kind: BackendKind) async throws {
     let lists = try await Pair(kind, [0])
     try await lists.store([1, 2])
@@ -203,7 +212,10 @@ struct FieldsMergeTests {
     #expect([nil, ShopConfig(maxItems: 3)].contains(optionals.first.wrappedValue))
   }
 
-  @Test("a merge that does not decode is discarded, and the later commit is refused", arguments: BackendKind.allCases)
+  @Test(
+    "A merge that does not decode is discarded, and one of the two changes is refused",
+    arguments: BackendKind.allCases
+  )
   func invalidMerge(kind: BackendKind) async throws {
     let pair = try await Pair(kind, Span(0, 0))
     try await pair.store(Span(0, 10))
@@ -218,7 +230,10 @@ struct FieldsMergeTests {
     #expect(pair.first.loadError == nil && pair.second.loadError == nil)
   }
 
-  @Test("local changes during changes of another service are kept, and so are those", arguments: BackendKind.allCases)
+  @Test(
+    "Two services that rapidly change different fields both show the last value of each",
+    arguments: BackendKind.allCases
+  )
   func storm(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     let writing = [pair.first, pair.second].enumerated().map { index, share in

@@ -30,7 +30,7 @@ enum ForeignEdit: String, CaseIterable, Sendable, CustomTestStringConvertible {
 struct ForeignEditsSeenTests {
   /// With a namespace the server reports every write in it; without one, only writes of keys that were read.
   @Test(
-    "every service follows a foreign edit, and one of them gives it a revision",
+    "Every service follows an external edit, and one of them assigns it a revision",
     arguments: BackendKind.allCases.flatMap { kind in ["", "ns:"].map { (kind, $0) } },
     ForeignEdit.allCases
   )
@@ -69,7 +69,7 @@ struct ForeignEditsSeenTests {
     #expect(shares.allSatisfy { $0.loadError == nil && $0.saveError == nil })
   }
 
-  @Test("an edit from before the first service gets a revision, too", arguments: BackendKind.allCases)
+  @Test("An edit made before the first service starts is assigned a revision", arguments: BackendKind.allCases)
   func editedBefore(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("count", "42")
@@ -82,7 +82,7 @@ struct ForeignEditsSeenTests {
     }
   }
 
-  @Test("a local change after a foreign edit is based on the edit", arguments: BackendKind.allCases)
+  @Test("A local change after an external edit is based on the edit", arguments: BackendKind.allCases)
   func mergesWithEdit(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (first, second) = (try backend.store("first"), try backend.store("second"))
@@ -100,7 +100,7 @@ struct ForeignEditsSeenTests {
   }
 
   @Test(
-    "refused tracking is reported once, and comparing finds the edit",
+    "A store logs refused tracking once and finds external edits by comparing values",
     arguments: BackendKind.allCases,
     ["client|tracking", "client|caching", "client|id"]
   )
@@ -123,7 +123,7 @@ struct ForeignEditsSeenTests {
     #expect(journal.entries(Journal.trackingRefused).count == 1)
   }
 
-  @Test("without detection of foreign edits, comparing finds the edit", arguments: BackendKind.allCases)
+  @Test("A store without detection of external edits finds them by comparing values", arguments: BackendKind.allCases)
   func undetected(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()
@@ -146,7 +146,7 @@ struct ForeignEditsSeenTests {
   }
 
   @Test(
-    "edits are seen again after either connection broke",
+    "A store sees external edits again after either connection breaks",
     arguments: BackendKind.allCases,
     ConnectionPurpose.allCases
   )
@@ -172,7 +172,7 @@ struct ForeignEditsSeenTests {
     }
   }
 
-  @Test("a service in another language and redis-cli change a document", arguments: ["", "ns:"])
+  @Test("A store follows changes made by redis-cli and by a service in another language", arguments: ["", "ns:"])
   func otherPrograms(namespace: String) async throws {
     let backend = try ServerBackend()
     let store = try backend.store("service") {
@@ -206,7 +206,7 @@ struct ForeignEditsSeenTests {
     try await $limits.becomes(Limits())
   }
 
-  @Test("a read-only service also follows edits")
+  @Test("A read-only service follows external edits")
   func readOnly() async throws {
     let backend = try ServerBackend(configuration: ["user reader on >secret ~* &* +@all -@write -evalsha -eval -script"]
     )

@@ -16,7 +16,7 @@ struct IsolatedTests {
     + "+subscribe +unsubscribe +pubsub|numsub +ping +role +info +client|setname +client|id +client|tracking"
 
   @Test(
-    "a message that a neighbour publishes on the channel of invalidations is ignored and counted",
+    "A neighbour's message on the invalidation channel is discarded and counted as malformed",
     arguments: BackendKind.allCases
   )
   func forgedInvalidations(kind: BackendKind) async throws {
@@ -39,7 +39,7 @@ struct IsolatedTests {
     #expect(shares.allSatisfy { $0.loadError == nil })
   }
 
-  @Test("every operation works with rights to the namespace alone, and none tries anything else")
+  @Test("Every operation works with rights to the namespace alone and attempts nothing beyond it")
   func accessControl() async throws {
     let backend = try ServerBackend(isPersistent: false, configuration: ["user service on >secret \(Self.rules)"])
     let journal = Journal()
@@ -116,7 +116,7 @@ struct IsolatedTests {
     #expect(shares.allSatisfy { $0.saveError == nil })
   }
 
-  @Test("a read-only service follows every change, and can neither write nor announce")
+  @Test("A read-only service follows every change and can neither write nor publish")
   func reader() async throws {
     let rules =
       "resetkeys %R~ns:* resetchannels &ns:* &__redis__:invalidate -@all +mget +type +strlen +exists "
@@ -155,7 +155,7 @@ struct IsolatedTests {
     #expect(journal.entries(Journal.trackingRefused) == [])
   }
 
-  @Test("writes outside the namespace cause no reads", arguments: BackendKind.allCases)
+  @Test("Writes outside the namespace cause no reads", arguments: BackendKind.allCases)
   func outside(kind: BackendKind) async throws {
     let backend = try kind.make()
     let way = Way()

@@ -7,7 +7,7 @@ import Testing
 @Suite("Liveness", .timeLimit(.minutes(5)), .endsStores)
 struct LivenessTests {
   @Test(
-    "a silent network is noticed, on both connections and on either",
+    "A store notices that the network is silent on either or both connections",
     arguments: ["", ":subscriber", ":writer"]
   )
   func silentNetwork(connection: String) async throws {
@@ -35,7 +35,7 @@ struct LivenessTests {
     try await $others.becomes(2)
   }
 
-  @Test("a server that closes idle connections gets a request before it does so, and the log says so once")
+  @Test("A server that closes idle connections is pinged before it does so, and one warning is logged")
   func idleConnections() async throws {
     let backend = try ServerBackend(configuration: ["timeout 1"])
     let journal = Journal()
@@ -52,7 +52,7 @@ struct LivenessTests {
     #expect(journal.entries(Journal.closesIdleConnections).count == 1)
   }
 
-  @Test("two restarts of the server soon after each other are not taken for a limit to idle connections")
+  @Test("Two server restarts in quick succession are not mistaken for a limit on idle connections")
   func restarts() async throws {
     let backend = try ServerBackend()
     let journal = Journal()
@@ -76,7 +76,7 @@ struct LivenessTests {
     #expect(journal.entries(Journal.closesIdleConnections).isEmpty)
   }
 
-  @Test("a primary that has become a replica is noticed without a write", arguments: BackendKind.allCases)
+  @Test("A primary that becomes a replica is noticed without a write", arguments: BackendKind.allCases)
   func demoted(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store { $0.keepAliveInterval = .milliseconds(50) }
@@ -91,7 +91,7 @@ struct LivenessTests {
     #expect(try backend.get("count") == "1")
   }
 
-  @Test("a primary that has become a replica is noticed by a write at once", arguments: BackendKind.allCases)
+  @Test("A write immediately reveals that the primary has become a replica", arguments: BackendKind.allCases)
   func demotedWriter(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store { $0.keepAliveInterval = .seconds(3_600) }
@@ -146,7 +146,7 @@ struct LivenessTests {
     }
   }
 
-  @Test("Converges: with tracking, a lost message is found at once, and a repeated one has no effect")
+  @Test("Converges: tracking reveals a change whose message is lost, and a repeated message does no harm")
   func lostMessageWithTracking() async throws {
     let backend = FakeBackend()
     let writer = try backend.store("writer")

@@ -9,7 +9,7 @@ import Testing
 @Suite("Bounded: a value that is locked", .timeLimit(.minutes(5)), .endsStores)
 struct LockedValueTests {
   @Test(
-    "holds up no changes, saves or flushes of other values, local or remote",
+    "A locked value holds up no changes, saves or flushes of other values, local or remote",
     arguments: BackendKind.allCases
   )
   func others(kind: BackendKind) async throws {
@@ -44,7 +44,7 @@ struct LockedValueTests {
     #expect(locked.saveError == nil && locked.loadError == nil)
   }
 
-  @Test("takes a remote change when the closure has thrown", arguments: BackendKind.allCases)
+  @Test("A locked value shows a remote change after its closure throws", arguments: BackendKind.allCases)
   func throwing(kind: BackendKind) async throws {
     struct Refused: Error {}
     let pair = try await Pair(kind, Limits())
@@ -61,7 +61,7 @@ struct LockedValueTests {
     #expect(try pair.backend.get("value")?.contains("3") == true)
   }
 
-  @Test("is saved with earlier changes first, and then with the closure's change", arguments: BackendKind.allCases)
+  @Test("Changes made before a lock and by its closure are both saved", arguments: BackendKind.allCases)
   func pending(kind: BackendKind) async throws {
     let pair = try await Pair(kind, Limits())
     try pair.backend.pause()
@@ -88,7 +88,7 @@ struct LockedValueTests {
     #expect(pair.second.wrappedValue == merged)
   }
 
-  @Test("is saved although one closure follows another", arguments: BackendKind.allCases)
+  @Test("A value is saved even if one locking closure follows another without a gap", arguments: BackendKind.allCases)
   func noGap(kind: BackendKind) async throws {
     let pair = try await Pair(kind, Limits())
     // Almost always some closure holds the value.
@@ -114,7 +114,7 @@ struct LockedValueTests {
     #expect(pair.first.wrappedValue.maximum == round)
   }
 
-  @Test("shows its status, and stops with its store", arguments: BackendKind.allCases)
+  @Test("A locked value reports a lost connection and stops with its store", arguments: BackendKind.allCases)
   func status(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store("first")

@@ -16,7 +16,7 @@ struct ManySlowValuesTests {
   /// The values of three batches, so that a later change comes in the fourth.
   private static let count = 768
 
-  @Test("encoding", arguments: BackendKind.allCases)
+  @Test("Encoding many slightly slow values delays no other value", arguments: BackendKind.allCases)
   func encoding(kind: BackendKind) async throws {
     let pace = Pace()
     defer { pace.end() }
@@ -44,7 +44,10 @@ struct ManySlowValuesTests {
     }
   }
 
-  @Test("decoding for a key that wraps a Redis key", arguments: BackendKind.allCases)
+  @Test(
+    "Decoding many slightly slow values for a key that wraps a Redis key delays no other value",
+    arguments: BackendKind.allCases
+  )
   func decoding(kind: BackendKind) async throws {
     let pace = Pace()
     defer { pace.end() }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("NoEcho", .timeLimit(.minutes(5)), .endsStores)
 struct NoEchoTests {
-  @Test("a service's own writes come back without notifying its observers", arguments: BackendKind.allCases)
+  @Test("The echo of a service's own write is not shown as a remote change", arguments: BackendKind.allCases)
   func ownWrites(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
@@ -26,7 +26,10 @@ struct NoEchoTests {
     #expect($written.remoteChanges == 1)
   }
 
-  @Test("so do writes next to fields that the service does not know", arguments: BackendKind.allCases)
+  @Test(
+    "The echo of a write is not shown as a remote change if the value has unknown fields",
+    arguments: BackendKind.allCases
+  )
   func ownWritesBesideUnknownFields(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
@@ -49,7 +52,7 @@ struct NoEchoTests {
     #expect(try backend.get("limits") == #"{"unknown":{"b":1,"a":[2,1]},"note":"seen","maximum":10}"#)
   }
 
-  @Test("a late echo of an own write does not overwrite a newer local change that is under way")
+  @Test("A late echo of a service's own write does not overwrite a newer pending change")
   func lateEcho() async throws {
     let backend = FakeBackend()
     // A client that gives its connection up meanwhile could not connect again.
@@ -82,7 +85,7 @@ struct NoEchoTests {
   }
 
   @Test(
-    "another service's write is overwritten if it comes before ours, and seen if it comes after; all agree",
+    "Two services whose writes cross agree on the stored value",
     arguments: BackendKind.allCases
   )
   func crossingWrites(kind: BackendKind) async throws {

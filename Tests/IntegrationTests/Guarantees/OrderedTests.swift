@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Ordered", .timeLimit(.minutes(5)), .endsStores)
 struct OrderedTests {
-  @Test("old, repeated or reordered messages never take a box back", arguments: BackendKind.allCases)
+  @Test("Old or repeated messages never replace a newer value", arguments: BackendKind.allCases)
   func oldMessages(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -54,7 +54,7 @@ struct OrderedTests {
   }
 
   @Test(
-    "a message that does not prove itself is never shown, and causes no write",
+    "A message without a valid proof is never shown and causes no write",
     arguments: BackendKind.allCases,
     Forgery.allCases
   )
@@ -103,7 +103,7 @@ struct OrderedTests {
     #expect(values == [1, 2])
   }
 
-  @Test("a message is shown although the secret was lost, or replaced", arguments: BackendKind.allCases)
+  @Test("A message is shown even after the secret is lost or replaced", arguments: BackendKind.allCases)
   func lostSecret(kind: BackendKind) async throws {
     // Without tracking, a service learns of a change from its message, or from a read that the message causes.
     let backend = try kind.makeWithoutTracking(right: "client|tracking")
@@ -139,7 +139,7 @@ struct OrderedTests {
   }
 
   @Test(
-    "a revision that claims to be from the far future does not end the counting of revisions",
+    "A revision from the far future does not prevent later revisions from being assigned",
     arguments: BackendKind.allCases,
     [
       "9007199254740991", "9007199254740992", "9007199254740993", "7881299347898369", "7881299347898368",
@@ -209,7 +209,10 @@ struct OrderedTests {
     try await $others.becomes(4)
   }
 
-  @Test("an implausible revision in a server's answer is forgotten", arguments: BackendKind.allCases)
+  @Test(
+    "A store rejects an implausible revision in the server's reply and saves again afterwards",
+    arguments: BackendKind.allCases
+  )
   func answeredBeyondBelief(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -240,7 +243,7 @@ struct OrderedTests {
     try await $others.becomes(2)
   }
 
-  @Test("messages that arrive in reverse order leave the newest value")
+  @Test("Messages received in reverse order leave the newest value in place")
   func reversedMessages() async throws {
     let backend = FakeBackend()
     // Without tracking, the reader learns of changes from messages. It reads once, as the first one shows a gap.
@@ -275,7 +278,7 @@ struct OrderedTests {
     try await $read.becomes(6)
   }
 
-  @Test("a message during the first read wins over the value that was read", arguments: BackendKind.allCases)
+  @Test("The first read of a value never replaces a newer value from a message", arguments: BackendKind.allCases)
   func writesDuringTheFirstRead(kind: BackendKind) async throws {
     let backend = try kind.make()
     let writer = try backend.store("writer")

@@ -6,7 +6,10 @@ import Testing
 
 @Suite("PendingSurvives", .timeLimit(.minutes(5)), .endsStores)
 struct PendingSurvivesTests {
-  @Test("changes made while the server is away are delivered when it is back", arguments: BackendKind.allCases)
+  @Test(
+    "Changes made while the server is unreachable are saved once it is reachable again",
+    arguments: BackendKind.allCases
+  )
   func serverGoesAndComesBack(kind: BackendKind) async throws {
     let backend = try kind.make()
     let way = Way()
@@ -36,7 +39,7 @@ struct PendingSurvivesTests {
     for share in written { try await share.status { $0.loadError == nil && $0.saveError == nil } }
   }
 
-  @Test("a change is delivered even when the last share is gone", arguments: BackendKind.allCases)
+  @Test("A pending change is saved even after the last share of its value is gone", arguments: BackendKind.allCases)
   func shareIsGone(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.goDown()
@@ -51,7 +54,7 @@ struct PendingSurvivesTests {
     try await $count.becomes(7)
   }
 
-  @Test("a local change during the first load is not overwritten by it", arguments: BackendKind.allCases)
+  @Test("The first load does not overwrite a local change made during it", arguments: BackendKind.allCases)
   func changeDuringFirstLoad(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("count", "5")
@@ -70,7 +73,7 @@ struct PendingSurvivesTests {
     try await $read.becomes(6)
   }
 
-  @Test("a commit whose reply is lost takes effect once")
+  @Test("A commit whose reply is lost takes effect once")
   func lostReply() async throws {
     let backend = FakeBackend()
     let (writer, other) = (try backend.store("writer"), try backend.store("other"))
@@ -92,7 +95,7 @@ struct PendingSurvivesTests {
     #expect(written == 1)
   }
 
-  @Test("a commit that the server did not receive before the break is sent again")
+  @Test("A commit that the server did not receive before the connection broke is sent again")
   func lostCommit() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -104,7 +107,11 @@ struct PendingSurvivesTests {
     #expect(backend.redis.get("count") == "1")
   }
 
-  @Test("either connection may be killed", arguments: BackendKind.allCases, ConnectionPurpose.allCases)
+  @Test(
+    "A change is delivered even if either connection is killed",
+    arguments: BackendKind.allCases,
+    ConnectionPurpose.allCases
+  )
   func killedConnection(kind: BackendKind, purpose: ConnectionPurpose) async throws {
     let backend = try kind.make()
     let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
@@ -122,7 +129,7 @@ struct PendingSurvivesTests {
   }
 
   @Test(
-    "a server that stops answering is noticed, blocks nothing, and is used again when it goes on",
+    "A server that stops answering is detected, blocks no change, and is used again once it answers",
     arguments: BackendKind.allCases
   )
   func pausedServer(kind: BackendKind) async throws {

@@ -8,7 +8,10 @@ import Testing
 
 @Suite("Reset", .timeLimit(.minutes(5)), .endsStores)
 struct ResetTests {
-  @Test("deletes the stored value, and every service returns to its own default", arguments: BackendKind.allCases)
+  @Test(
+    "A reset deletes the stored value and returns every service to its own default",
+    arguments: BackendKind.allCases
+  )
   func everybodyReturns(kind: BackendKind) async throws {
     let backend = try kind.make()
     let stores = try (0..<3).map { try backend.store("service\($0)") }
@@ -26,7 +29,7 @@ struct ResetTests {
     #expect(try await stores[0].metadata(for: "count")?.revision == UInt64(meta[0]))
   }
 
-  @Test("the value can be changed again afterwards", arguments: BackendKind.allCases)
+  @Test("A value can be changed again after a reset", arguments: BackendKind.allCases)
   func again(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     for round in 1...10 {
@@ -37,7 +40,7 @@ struct ResetTests {
     }
   }
 
-  @Test("succeeds if nothing is stored", arguments: BackendKind.allCases)
+  @Test("A reset succeeds if nothing is stored", arguments: BackendKind.allCases)
   func nothingStored(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 4)
     try await pair.first.reset()
@@ -45,7 +48,7 @@ struct ResetTests {
     #expect(try pair.backend.get("value") == nil)
   }
 
-  @Test("discards changes that were pending before", arguments: BackendKind.allCases)
+  @Test("A reset discards earlier pending changes", arguments: BackendKind.allCases)
   func pendingChange(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)
@@ -62,7 +65,10 @@ struct ResetTests {
     #expect(pair.second.saveError == nil)
   }
 
-  @Test("returns when the box shows the default, whatever was pending", arguments: BackendKind.allCases)
+  @Test(
+    "A value equals its default when a reset returns, even if a change was pending",
+    arguments: BackendKind.allCases
+  )
   func pendingChangeIsNotShown(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     for round in 1...50 {
@@ -76,7 +82,7 @@ struct ResetTests {
     #expect(try pair.backend.get("value") == nil)
   }
 
-  @Test("a change that is made during a reset survives it", arguments: BackendKind.allCases)
+  @Test("A change made during a reset survives it", arguments: BackendKind.allCases)
   func laterChange(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)
@@ -93,7 +99,7 @@ struct ResetTests {
     #expect(try pair.backend.get("value") == "2")
   }
 
-  @Test("a change right after a reset survives", arguments: BackendKind.allCases)
+  @Test("A change made right after a reset survives", arguments: BackendKind.allCases)
   func changeAfterwards(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     for round in 1...10 {
@@ -104,7 +110,7 @@ struct ResetTests {
     }
   }
 
-  @Test("late messages never bring a value back", arguments: BackendKind.allCases)
+  @Test("Late messages never bring back a value that was reset", arguments: BackendKind.allCases)
   func lateMessages(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)
@@ -131,7 +137,7 @@ struct ResetTests {
     #expect(try pair.backend.get("value") == nil)
   }
 
-  @Test("a service that was away does not bring the value back", arguments: BackendKind.allCases)
+  @Test("A service that was disconnected does not bring back a value that was reset", arguments: BackendKind.allCases)
   func lateService(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)
@@ -145,7 +151,7 @@ struct ResetTests {
     #expect(try pair.backend.get("value") == nil)
   }
 
-  @Test("atomic updates after a reset start from the default", arguments: BackendKind.allCases)
+  @Test("An atomic update after a reset starts from the default", arguments: BackendKind.allCases)
   func updateAfterwards(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 100)
     try await pair.store(1)
@@ -155,7 +161,10 @@ struct ResetTests {
     try await pair.second.becomes(101)
   }
 
-  @Test("without a server, a reset ends with the reason, and deletes later", arguments: BackendKind.allCases)
+  @Test(
+    "A reset throws if Redis is unreachable and takes effect once it is reachable again",
+    arguments: BackendKind.allCases
+  )
   func deadline(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store("service") { $0.operationTimeout = .milliseconds(100) }
@@ -174,7 +183,7 @@ struct ResetTests {
     try await $count.becomes(0)
   }
 
-  @Test("a value in memory returns to its default")
+  @Test("A reset returns an in-memory value to its default")
   func inMemory() async throws {
     @Shared(.inMemory("reset")) var count = 3
     @Shared(.inMemory("reset")) var same = 0

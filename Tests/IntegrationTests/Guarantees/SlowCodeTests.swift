@@ -5,9 +5,9 @@ import SharedStateRedisTesting
 import Testing
 
 /// In each test, a gate is opened only after the events that must not wait for it.
-@Suite("Somebody's slow code holds up its own value only", .timeLimit(.minutes(5)), .endsStores)
+@Suite("Slow user code", .timeLimit(.minutes(5)), .endsStores)
 struct SlowCodeTests {
-  @Test("a slow atomic update delays no other value", arguments: BackendKind.allCases)
+  @Test("A slow atomic update delays no other value", arguments: BackendKind.allCases)
   func slowUpdate(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (store, other) = (try backend.patientStore("service"), try backend.patientStore("other"))
@@ -45,7 +45,7 @@ struct SlowCodeTests {
     #expect(try backend.get("slow") == "5")
   }
 
-  @Test("slow encoding delays no other value", arguments: BackendKind.allCases)
+  @Test("Slow encoding delays no other value", arguments: BackendKind.allCases)
   func slowEncoding(kind: BackendKind) async throws {
     let name = UUID().uuidString
     defer { Gated.forget(name) }
@@ -70,7 +70,7 @@ struct SlowCodeTests {
     #expect(try backend.get("slow")?.contains("\"number\":2") == true)
   }
 
-  @Test("slow decoding delays no other value", arguments: BackendKind.allCases)
+  @Test("Slow decoding delays no other value", arguments: BackendKind.allCases)
   func slowDecoding(kind: BackendKind) async throws {
     let name = UUID().uuidString
     defer { Gated.forget(name) }
@@ -99,7 +99,7 @@ struct SlowCodeTests {
     try await $slow.value { $0.number == 2 }
   }
 
-  @Test("a reply that arrives at the same moment as a value whose decoding is slow is not lost")
+  @Test("A reply that arrives together with a slowly decoded value is not lost")
   func replyBesideSlowDecoding() async throws {
     let name = UUID().uuidString
     defer { Gated.forget(name) }
@@ -132,7 +132,7 @@ struct SlowCodeTests {
     try await $slow.value { $0.number == 1 }
   }
 
-  @Test("a slow check delays no other value", arguments: BackendKind.allCases)
+  @Test("Slow validation delays no other value", arguments: BackendKind.allCases)
   func slowCheck(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.patientStore("service")
@@ -155,7 +155,7 @@ struct SlowCodeTests {
     #expect(try backend.get("slow") == "1")
   }
 
-  @Test("a value whose slow code fails is saved later", arguments: BackendKind.allCases)
+  @Test("A value can be saved after its slow validation has failed", arguments: BackendKind.allCases)
   func slowFailure(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store("service") {
@@ -192,7 +192,7 @@ struct SlowCodeTests {
 
   private struct Negative: Error {}
 
-  @Test("a slow merge delays no other value", arguments: BackendKind.allCases)
+  @Test("A slow merge delays no other value", arguments: BackendKind.allCases)
   func slowMerge(kind: BackendKind) async throws {
     let name = UUID().uuidString
     defer { Gated.forget(name) }
@@ -221,7 +221,7 @@ struct SlowCodeTests {
     for share in [$slow, $others] { try await share.value { $0.number == 11 } }
   }
 
-  @Test("slow encoding in an atomic update delays no other value", arguments: BackendKind.allCases)
+  @Test("Slow encoding in an atomic update delays no other value", arguments: BackendKind.allCases)
   func slowEncodingOfUpdate(kind: BackendKind) async throws {
     let name = UUID().uuidString
     defer { Gated.forget(name) }
@@ -244,7 +244,7 @@ struct SlowCodeTests {
     #expect(slow.wrappedValue.number == 1)
   }
 
-  @Test("slow code of many values at once delays no other value", arguments: BackendKind.allCases)
+  @Test("Concurrent slow updates of many values delay no other value", arguments: BackendKind.allCases)
   func manySlowValues(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.patientStore("service")
@@ -271,7 +271,7 @@ struct SlowCodeTests {
     for share in slow { #expect(share.wrappedValue == 1) }
   }
 
-  @Test("a caller that waits for slow code gets a timeout in time", arguments: BackendKind.allCases)
+  @Test("A caller waiting for slow code times out, and its update takes no effect", arguments: BackendKind.allCases)
   func timeOut(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store { $0.operationTimeout = .seconds(2) }
@@ -298,7 +298,7 @@ struct SlowCodeTests {
   }
 
   @Test(
-    "a broken connection is replaced while slow code runs, and the code's result then takes effect",
+    "A connection that breaks while slow code runs is replaced, and the code's result takes effect",
     arguments: BackendKind.allCases
   )
   func reconnection(kind: BackendKind) async throws {
@@ -330,7 +330,7 @@ struct SlowCodeTests {
     #expect(try backend.get("slow") == "2")
   }
 
-  @Test("a shutdown does not wait for slow code", arguments: BackendKind.allCases)
+  @Test("A shutdown does not wait for slow code", arguments: BackendKind.allCases)
   func shutdown(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.patientStore("service")
@@ -354,7 +354,7 @@ struct SlowCodeTests {
     gate.open()
   }
 
-  @Test("a slow log delays no value")
+  @Test("A slow log handler delays no value")
   func slowLog() async throws {
     let gate = Gate()
     defer { gate.open() }

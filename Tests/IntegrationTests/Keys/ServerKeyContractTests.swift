@@ -6,8 +6,11 @@ import Testing
 
 @Suite("Keys of a real server fulfil the contract of keys", .timeLimit(.minutes(5)), .endsStores)
 struct ServerKeyContractTests {
-  @Test(arguments: SharedKeyContract<RedisSharedKey<Int>>.allChecks)
-  func `keeps its promise`(check: SharedKeyContract<RedisSharedKey<Int>>) async throws {
+  @Test(
+    "A key on a real server passes each check of the contract",
+    arguments: SharedKeyContract<RedisSharedKey<Int>>.allChecks
+  )
+  func keyPassesCheck(check: SharedKeyContract<RedisSharedKey<Int>>) async throws {
     let server = try PrivateRedisServer(.unixSocket)
     var configuration = try RedisConfiguration(url: server.url)
     configuration.retryQuickly(label: "contract")

@@ -60,7 +60,7 @@ struct LifecycleProcessTests {
     }
   }
 
-  @Test("delivers everything that is pending, and ends with success")
+  @Test("A service delivers all pending changes on SIGTERM and exits successfully")
   func delivers() async throws {
     let server = try PrivateRedisServer()
     for round in 0..<Self.rounds {
@@ -76,7 +76,7 @@ struct LifecycleProcessTests {
     }
   }
 
-  @Test("delivers its last change, as the worker of the article does")
+  @Test("The worker of the article delivers its last change on SIGTERM and exits successfully")
   func worker() async throws {
     let server = try PrivateRedisServer()
     let (last, status) = try await inTime("the worker to end") {
@@ -101,7 +101,7 @@ struct LifecycleProcessTests {
     #expect(try server.command("GET", "worker:finished").text == "\(last)")
   }
 
-  @Test("ends without success when the server is gone")
+  @Test("A service exits with a failure when its server is unreachable at shutdown")
   func serverIsGone() async throws {
     let server = try PrivateRedisServer()
     let (reported, status) = try await run(on: server, within: .milliseconds(200), endingAfter: 8) { server.kill() }

@@ -52,7 +52,7 @@ private struct ProcessFacts {
 }
 
 /// Each test runs in a process of its own, which has nothing else to do.
-@Suite("What a store is to its process", .timeLimit(.minutes(5)))
+@Suite("The effects of a store on its process", .timeLimit(.minutes(5)))
 struct ProcessFactsTests {
   /// Uses a store, and lets it go.
   private static func use(_ url: String, while it: (RedisStore) async throws -> Void = { _ in }) async throws {
@@ -83,7 +83,7 @@ struct ProcessFactsTests {
     try await eventually("the descriptors are closed") { ProcessFacts.descriptors == before }
   }
 
-  @Test("one thread and two connections, of which exec and a shutdown leave nothing")
+  @Test("A store keeps one thread and two connections, which exec does not inherit and a shutdown ends")
   func server() async throws {
     let server = try PrivateRedisServer()
     let url = server.url
@@ -93,7 +93,7 @@ struct ProcessFactsTests {
     }
   }
 
-  @Test("with Sentinels two threads and three connections, of which exec and a shutdown leave nothing")
+  @Test("With Sentinels, a store keeps two threads and three connections, which a shutdown ends")
   func sentinel() async throws {
     let group = try await SentinelGroup()
     let url = group.url()
@@ -103,7 +103,7 @@ struct ProcessFactsTests {
     }
   }
 
-  @Test("without traffic, no wake-up but those of the keep-alive")
+  @Test("An idle store wakes up only for its keep-alive")
   func idle() async throws {
     let server = try PrivateRedisServer()
     let url = server.url
@@ -135,7 +135,7 @@ struct ProcessFactsTests {
     }
   }
 
-  @Test("no SIGPIPE, however often the server hangs up")
+  @Test("A store raises no SIGPIPE when the server closes its connections")
   func brokenPipe() async throws {
     let server = try PrivateRedisServer()
     let url = server.url
@@ -164,7 +164,7 @@ struct ProcessFactsTests {
     return unsafeBitCast(symbol, to: (@convention(c) () -> pid_t).self)()
   }
 
-  @Test("forked: in a child every operation fails, and the parent's connections are not touched")
+  @Test("Every operation fails in a forked child, and the parent's connections stay intact")
   func forkedChild() async throws {
     let server = try PrivateRedisServer()
     let url = server.url
@@ -251,7 +251,7 @@ struct ProcessFactsTests {
     }
   }
 
-  @Test("a thousand changes of the server leave no descriptor, no thread and no memory behind")
+  @Test("A thousand changes of the server leak no descriptors, threads or memory")
   func moves() async throws {
     let servers = [try PrivateRedisServer(), try PrivateRedisServer()]
     let urls = servers.map(\.url).joined(separator: " ")

@@ -19,7 +19,7 @@ struct StoreServiceTests {
     }
   }
 
-  @Test("connects, and goes on until it is to end", arguments: BackendKind.allCases)
+  @Test("A store service connects and runs until its graceful shutdown", arguments: BackendKind.allCases)
   func connects(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try store(backend)
@@ -34,7 +34,7 @@ struct StoreServiceTests {
     #expect(store.health == .stopped)
   }
 
-  @Test("delivers what is pending before it ends", arguments: BackendKind.allCases)
+  @Test("A store service delivers pending changes before it ends", arguments: BackendKind.allCases)
   func delivers(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try store(backend)
@@ -52,7 +52,7 @@ struct StoreServiceTests {
     #expect(store.status == .stopped)
   }
 
-  @Test("tells how many values were not delivered in time", arguments: BackendKind.allCases)
+  @Test("A store service reports how many values were not delivered in time", arguments: BackendKind.allCases)
   func undelivered(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try store(backend, shutdownTimeout: .milliseconds(20))
@@ -68,7 +68,7 @@ struct StoreServiceTests {
     #expect(store.status == .stopped)
   }
 
-  @Test("a cancelled one closes at once", arguments: BackendKind.allCases)
+  @Test("A cancelled store service stops immediately", arguments: BackendKind.allCases)
   func cancelled(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try store(backend)
@@ -80,7 +80,7 @@ struct StoreServiceTests {
     #expect(store.status == .stopped)
   }
 
-  @Test("one that is cancelled while it delivers closes at once, and tells what it has not delivered")
+  @Test("A store service that is cancelled during delivery stops immediately and reports the undelivered values")
   func cancelledWhileDelivering() async throws {
     let backend = FakeBackend()
     let store = try store(backend)
@@ -108,7 +108,7 @@ struct StoreServiceTests {
     }
   }
 
-  @Test("a group ends it after those that come behind it, and what they change at their end arrives")
+  @Test("A service group ends a store after the services that follow it, and their last changes are delivered")
   func order() async throws {
     let backend = FakeBackend()
     let store = try store(backend)

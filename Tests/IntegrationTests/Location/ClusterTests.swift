@@ -12,7 +12,7 @@ struct ClusterTests {
     case killed, paused, replaced
   }
 
-  @Test("shares small and large values, edits from outside, resets and deletions")
+  @Test("Stores in a cluster share small and large values, external edits and resets")
   func works() async throws {
     let group = try await ClusterGroup()
     let stores = try (1...2).map { try group.store("service\($0)") }
@@ -32,7 +32,7 @@ struct ClusterTests {
     for share in large { try await share.becomes("edited") }
   }
 
-  @Test("needs no more rights than its rules list")
+  @Test("A store needs no rights in a cluster beyond those in its rules")
   func rights() async throws {
     let group = try await ClusterGroup()
     let rules = ServerVersion.rights(
@@ -54,7 +54,10 @@ struct ClusterTests {
     try await counts[0].becomes(2)
   }
 
-  @Test("loses no acknowledged update when the owner of the slot is lost under load", arguments: Loss.allCases)
+  @Test(
+    "A failover of the slot's owner under load loses at most one acknowledged update per service",
+    arguments: Loss.allCases
+  )
   func failover(loss: Loss) async throws {
     let group = try await ClusterGroup()
     let load = UpdateLoad(try (1...2).map { try group.store("service\($0)") })
@@ -79,7 +82,7 @@ struct ClusterTests {
     }
   }
 
-  @Test("follows its slot to another node under load")
+  @Test("A store under load follows its slot to another node")
   func resharding() async throws {
     let group = try await ClusterGroup()
     let stores = try (1...2).map { try group.store("service\($0)") }
@@ -104,7 +107,7 @@ struct ClusterTests {
     }
   }
 
-  @Test("finds the owner although the first nodes of its list are down")
+  @Test("A store finds the owner of its slot although the first nodes in its list are down")
   func nodesDown() async throws {
     let group = try await ClusterGroup()
     let owner = try #require(try group.owner())
@@ -118,7 +121,7 @@ struct ClusterTests {
   }
 
   #if TLS
-    @Test("verifies the name that a node announces, at first and after a failover")
+    @Test("A store verifies the announced names of nodes under TLS and follows a failover")
     func announcedNamesUnderTLS() async throws {
       let authority = try await CertificateAuthority()
       let security = PrivateRedisServer.Security(
@@ -146,7 +149,7 @@ struct ClusterTests {
     }
   #endif
 
-  @Test("says at once that a server is no cluster, that a node is no single server, and that a hash tag is missing")
+  @Test("A store rejects a single server as a cluster, a node as a single server, and a missing hash tag")
   func wrongKind() async throws {
     let group = try await ClusterGroup()
     let server = try PrivateRedisServer()

@@ -12,7 +12,10 @@ struct SentinelTests {
     case killed, paused, replaced
   }
 
-  @Test("loses no acknowledged update when the primary is lost under load", arguments: Loss.allCases)
+  @Test(
+    "A failover of the primary under load loses at most one acknowledged update per service",
+    arguments: Loss.allCases
+  )
   func failover(loss: Loss) async throws {
     let group = try await SentinelGroup()
     let load = UpdateLoad(try (1...2).map { try group.store("service\($0)") })
@@ -36,7 +39,7 @@ struct SentinelTests {
     try await eventually("the newest value is stored") { try primary.command("GET", "count").text == "\(result)" }
   }
 
-  @Test("finds a replica for a service that only reads, and another server when it is lost, or its primary is replaced")
+  @Test("A read-only store reads from a replica, and finds another server when the replica or the primary is lost")
   func reader() async throws {
     let group = try await SentinelGroup()
     let writer = Shared(wrappedValue: 0, .redis("count", store: try group.store("writer")))
@@ -64,7 +67,7 @@ struct SentinelTests {
     try await share.becomes(3)
   }
 
-  @Test("leaves a paused primary when a Sentinel announces another one")
+  @Test("A store leaves a paused primary when a Sentinel announces another one")
   func leavesPaused() async throws {
     let group = try await SentinelGroup()
     var configuration = try RedisConfiguration(url: group.url())
@@ -88,7 +91,7 @@ struct SentinelTests {
     }
   }
 
-  @Test("needs one Sentinel of three, and hears of a new primary when the first one is down")
+  @Test("A store needs one Sentinel of three, and finds a new primary when the first Sentinel is down")
   func sentinelsDown() async throws {
     let group = try await SentinelGroup()
     let store = try group.store("service")
@@ -113,14 +116,14 @@ struct SentinelTests {
     try await copy.becomes(2)
   }
 
-  @Test("says at once that the Sentinels do not know the name of the primary")
+  @Test("A URL with a primary that the Sentinels do not know is invalid")
   func unknownName() async throws {
     let group = try await SentinelGroup()
     let store = try group.store("service", group.url(primary: "other"))
     await store.cannotConnect(.invalidURL, "no primary 'other'")
   }
 
-  @Test("says at once that a server is no Sentinel, and that a Sentinel is no server")
+  @Test("A URL is invalid if it names a server as a Sentinel or a Sentinel as a server")
   func wrongKind() async throws {
     let group = try await SentinelGroup()
     let wrong = [
@@ -133,7 +136,7 @@ struct SentinelTests {
     }
   }
 
-  @Test("has one password for the servers and another for the Sentinels, and says which one is wrong")
+  @Test("The servers and the Sentinels have separate passwords, and an error says which one is wrong")
   func passwords() async throws {
     let group = try await SentinelGroup(password: "server-secret", sentinelPassword: "sentinel-secret")
     let share = Shared(wrappedValue: 0, .redis("count", store: try group.store("service")))
@@ -149,7 +152,7 @@ struct SentinelTests {
     }
   }
 
-  @Test("needs no more rights at the Sentinels than its rules list")
+  @Test("A store needs no rights at the Sentinels beyond those in its rules")
   func rights() async throws {
     let group = try await SentinelGroup()
     let rules = try RedisAccess.sentinelRules(user: "listener").split(separator: " ").map { Data($0.utf8) }
@@ -184,7 +187,7 @@ struct SentinelTests {
   }
 
   #if TLS
-    @Test("uses TLS for the servers and the Sentinels")
+    @Test("A store uses TLS with the servers and the Sentinels")
     func security() async throws {
       let authority = try await CertificateAuthority()
       let group = try await SentinelGroup(security: try await authority.security(), ca: authority.certificate)

@@ -17,7 +17,7 @@ struct HealthTests {
     return since
   }
 
-  @Test("follows a server that comes, goes and comes back; the log says 'connected' once for each outage")
+  @Test("A store's health follows outages and recoveries of its server, each of which is logged once")
   func serverGoesAndComesBack() async throws {
     let backend = try ServerBackend()
     backend.goDown()
@@ -64,7 +64,7 @@ struct HealthTests {
     private static let manyValues = 3_000
   #endif
 
-  @Test("is live only when every value is read and shown", arguments: BackendKind.allCases)
+  @Test("A store with many values shows all of them after it connects or reconnects", arguments: BackendKind.allCases)
   func manyValues(kind: BackendKind) async throws {
     let backend = try kind.make()
     let names = (0..<Self.manyValues).map { "value\($0)" }
@@ -123,7 +123,7 @@ struct HealthTests {
     }
   }
 
-  @Test("a connection whose reads are slow is not live, and not called connected", arguments: BackendKind.allCases)
+  @Test("A store whose reads are unanswered is neither live nor logged as connected", arguments: BackendKind.allCases)
   func slowRead(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("count", "5")
@@ -166,7 +166,7 @@ struct HealthTests {
     }
   }
 
-  @Test("connections that break before every value is read are one outage in the log")
+  @Test("Connections that break before every value is read are logged as one outage")
   func brokenPasses() async throws {
     let backend = FakeBackend()
     let (journal, disturbance) = (Journal(), Disturbance())
@@ -189,7 +189,7 @@ struct HealthTests {
   }
 
   @Test(
-    "values with bad data, or without a right, have an error, and the store is live",
+    "Values with bad data or without permission have load errors, and the store is live",
     arguments: BackendKind.allCases
   )
   func isolated(kind: BackendKind) async throws {
@@ -210,7 +210,7 @@ struct HealthTests {
     for share in [$bad, $list, $forbidden] { try await share.status { $0.loadError is RedisSharedStateError } }
   }
 
-  @Test("slow code delays only its own value", arguments: BackendKind.allCases)
+  @Test("Slow user code delays only its own value", arguments: BackendKind.allCases)
   func slowCode(kind: BackendKind) async throws {
     let name = UUID().uuidString
     defer { Gated.forget(name) }
@@ -241,7 +241,7 @@ struct HealthTests {
     try await $locked.becomes(1)
   }
 
-  @Test("values that are shared later end neither health nor connection", arguments: BackendKind.allCases)
+  @Test("A store stays live and connected when more values are shared", arguments: BackendKind.allCases)
   func later(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()
@@ -257,7 +257,7 @@ struct HealthTests {
     try await eventually("one connection is logged") { journal.entries("Connected to").count == 1 }
   }
 
-  @Test("a refusal that a person has mended does not fail those who wait for the first values")
+  @Test("A store becomes live after a wrong password is corrected")
   func mended() async throws {
     let server = try PrivateRedisServer(password: "right")
     try server.command("SET", "count", "5")

@@ -28,7 +28,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("connections that break are counted")
+  @Test("Broken connections are counted")
   func disconnections() async throws {
     let store = try backend.store(metrics: metrics)
     @Shared(.redis("count", store: store)) var count = 0
@@ -39,7 +39,7 @@ struct MetricsTests {
     try await eventually("the disconnection is counted") { self.count("disconnections") > 0 }
   }
 
-  @Test("a loss and its healing are counted")
+  @Test("A lost value and its restoration are counted")
   func losses() async throws {
     let store = try backend.store(metrics: metrics)
     @Shared(.redis("count", store: store)) var count = 0
@@ -69,7 +69,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("changes that are given up are counted", .dependency(\.reportsUnreadErrors, false))
+  @Test("A change that is given up is counted", .dependency(\.reportsUnreadErrors, false))
   func givenUp() async throws {
     let store = try backend.store(metrics: metrics)
     @Shared(.redis("number", store: store)) var number = 0.5
@@ -77,7 +77,7 @@ struct MetricsTests {
     try await eventually("the change that was given up is counted") { self.count("given_up") == 1 }
   }
 
-  @Test("a closure that holds up a change by another service is counted, and named in the log")
+  @Test("A withLock closure that delays an external edit is counted and logged with the name of its value")
   func blockedClosure() async throws {
     let journal = Journal()
     let store = try backend.store(logger: journal.logger("service"), metrics: metrics)
@@ -90,7 +90,7 @@ struct MetricsTests {
     held.end()
   }
 
-  @Test("adopted edits are counted")
+  @Test("An adopted external edit is counted")
   func adoptions() async throws {
     let store = try backend.store(metrics: metrics)
     @Shared(.redis("count", store: store)) var count = 0
@@ -103,7 +103,7 @@ struct MetricsTests {
     #expect(times("replay_seconds").isEmpty)
   }
 
-  @Test("messages that are lost or malformed are counted")
+  @Test("Lost and malformed messages are counted")
   func messages() async throws {
     let store = try backend.store(metrics: metrics)
     // Without tracking, the store has to find the gap by itself.
@@ -130,7 +130,7 @@ struct MetricsTests {
     var users = 10
   }
 
-  @Test("commits are counted and timed, and nothing is pending afterwards")
+  @Test("Commits are counted and timed, and no change is pending afterwards")
   func commits() async throws {
     let store = try backend.store(metrics: metrics)
     @Shared(.redis("count", store: store)) var count = 0
@@ -151,7 +151,7 @@ struct MetricsTests {
     for name in ["conflicts", "merges", "retries", "decode_failures"] { #expect(self.count(name) == 0, "\(name)") }
   }
 
-  @Test("a commit on an outdated base is counted as a conflict, and what it becomes as a merge")
+  @Test("A commit on an outdated base is counted as a conflict, and its resolution as a merge")
   func conflicts() async throws {
     let store = try backend.store(metrics: metrics)
     // Nothing tells this store of the other's change.
@@ -171,7 +171,7 @@ struct MetricsTests {
     #expect(count("retries") == 0)
   }
 
-  @Test("a commit that is sent once more after its connection broke is counted as a retry, and once as a commit")
+  @Test("A commit that is retried after its connection broke is counted once as a commit and once as a retry")
   func retries() async throws {
     let store = try backend.store(metrics: metrics)
     @Shared(.redis("count", store: store)) var count = 0
@@ -184,7 +184,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("documents that cannot be decoded are counted each time", .dependency(\.reportsUnreadErrors, false))
+  @Test("Each document that cannot be decoded is counted", .dependency(\.reportsUnreadErrors, false))
   func decodeFailures() async throws {
     let store = try backend.store(metrics: metrics)
     @Shared(.redis("count", store: store)) var count = 0
@@ -199,7 +199,7 @@ struct MetricsTests {
 
   // MARK: Gauges
 
-  @Test("the gauges tell that the server is away, how many values wait for it, and that it is back")
+  @Test("The gauges of a store show whether it is stale and how many values are pending")
   func outage() async throws {
     let store = try backend.store(metrics: metrics)
     let shares = (0..<3).map { Shared(wrappedValue: 0, .redis("value:\($0)", store: store)) }
@@ -215,7 +215,7 @@ struct MetricsTests {
     _ = consume shares
   }
 
-  @Test("a change that waits is counted until the store is shut down, which is stale from then on")
+  @Test("A pending value is counted until the store is shut down, and the store is stale afterwards")
   func shutdown() async throws {
     let store = try backend.store(metrics: metrics)
     @Shared(.redis("count", store: store)) var count = 0
@@ -232,7 +232,7 @@ struct MetricsTests {
 
   // MARK: What other services do
 
-  @Test("the changes of other services are timed until they are shown, but not those that are loaded, or made here")
+  @Test("Changes of other services are timed until they are shown, unlike loads and local changes")
   func replays() async throws {
     let writer = try backend.store("writer", metrics: metrics)
     @Shared(.redis("count", store: writer)) var count = 1
@@ -250,7 +250,7 @@ struct MetricsTests {
     #expect(times("replay_seconds", of: "writer").isEmpty)
   }
 
-  @Test("the clocks' difference is a part of that time, which is never negative")
+  @Test("The replay time of a change is zero, not negative, when the server's clock is ahead")
   func clocks() async throws {
     let writer = try backend.store("writer")
     @Shared(.redis("count", store: writer)) var count = 1
@@ -266,7 +266,7 @@ struct MetricsTests {
 
   // MARK: The network
 
-  @Test("the bytes of commands and replies are counted")
+  @Test("Sent and received bytes are counted for each store")
   func bytes() async throws {
     let server = try PrivateRedisServer()
     func store(_ label: String) throws -> RedisStore {
@@ -294,7 +294,7 @@ struct MetricsTests {
 
   // MARK: Factories
 
-  @Test("the metrics of two stores are apart, by label and by namespace")
+  @Test("The metrics of stores are separated by label and by namespace")
   func dimensions() async throws {
     func store(_ label: String, namespace: String) throws -> RedisStore {
       var configuration = RedisConfiguration.inProcess
@@ -319,7 +319,10 @@ struct MetricsTests {
     }
   }
 
-  @Test("no label and no dimension holds the name of a value", .dependency(\.reportsUnreadErrors, false))
+  @Test(
+    "The labels and dimensions of metrics never contain the name of a value",
+    .dependency(\.reportsUnreadErrors, false)
+  )
   func names() async throws {
     let store = try backend.store(metrics: metrics)
     @Shared(.redis("marked", store: store)) var number = 0.5
@@ -339,7 +342,7 @@ struct MetricsTests {
     #expect(!"\(metrics)".contains("marked"))
   }
 
-  @Test("a metrics factory that the program sets after it has made its store is found")
+  @Test("A metrics factory that is set after the store was created receives earlier commits, too")
   func lateFactory() async {
     await #expect(processExitsWith: .success) {
       Watchdog.start(endingWith: 1)
@@ -358,7 +361,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("a metrics handler that blocks holds up no change, and what happens meanwhile is counted later")
+  @Test("A metrics handler that blocks delays no change, and the changes are counted later")
   func blockingHandler() async throws {
     let blocking = GatedMetrics()
     defer { blocking.gate.open() }

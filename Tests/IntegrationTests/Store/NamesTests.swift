@@ -9,7 +9,10 @@ struct NamesTests {
   static let composed = "caf\u{E9}"
   static let decomposed = "cafe\u{301}"
 
-  @Test("two encodings of one letter are two values, in one store and between stores", arguments: BackendKind.allCases)
+  @Test(
+    "Two Unicode encodings of a name are two values, within a store and between stores",
+    arguments: BackendKind.allCases
+  )
   func values(kind: BackendKind) async throws {
     let backend = try kind.make()
     let stores = (try backend.store("first"), try backend.store("second"))
@@ -44,7 +47,7 @@ struct NamesTests {
     #expect((one.wrappedValue, farOne.wrappedValue) == (3, 3))
   }
 
-  @Test("a service that stops sharing one name still receives the other", arguments: BackendKind.allCases)
+  @Test("A service that stops sharing one encoding of a name still receives the other", arguments: BackendKind.allCases)
   func subscriptions(kind: BackendKind) async throws {
     let backend = try kind.make()
     let stores = (try backend.store("first"), try backend.store("second"))
@@ -60,7 +63,7 @@ struct NamesTests {
     try await other.becomes(1)
   }
 
-  @Test("a server that has lost everything gets both back", arguments: BackendKind.allCases)
+  @Test("A store restores the lost values of both encodings of a name", arguments: BackendKind.allCases)
   func restoration(kind: BackendKind) async throws {
     let backend = try kind.makeForgetful()
     let store = try backend.store()
@@ -76,7 +79,7 @@ struct NamesTests {
     }
   }
 
-  @Test("a namespace is followed by its own keys alone", arguments: BackendKind.allCases)
+  @Test("A store follows only the keys of its own encoding of a namespace", arguments: BackendKind.allCases)
   func namespaces(kind: BackendKind) async throws {
     let backend = try kind.make()
     let ways = (Way(), Way())

@@ -19,7 +19,7 @@ struct OptionsTests {
     ("strictness", ["off", "on"], .init(isStrict: true)),
   ]
 
-  @Test("are an issue of the test that makes them, once for each name and option; the first share's options apply")
+  @Test("Differing options record one test issue per name and option, and the first share's options apply")
   func inATest() async throws {
     let backend = FakeBackend()
     let journal = Journal()
@@ -44,7 +44,7 @@ struct OptionsTests {
     #expect(journal.entries.allSatisfy { $0.level < .warning })
   }
 
-  @Test("are reported for each option that differs, in either order")
+  @Test("A later share with several differing options is reported and causes no load error")
   func many() async throws {
     let store = try FakeBackend().store()
     let first = Shared(wrappedValue: 0, .redis("value", store: store, options: .init(conflict: .lastWriteWins)))
@@ -58,7 +58,7 @@ struct OptionsTests {
     #expect(first.loadError == nil)
   }
 
-  @Test("are a warning in the log where no test is known")
+  @Test("Differing options are logged once as a warning where no test is current")
   func inTheLog() async throws {
     let journal = Journal()
     let store = try FakeBackend().store(logger: journal.logger("service"))
@@ -79,7 +79,7 @@ struct OptionsTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("are no issue in another store, under another name, or once the first share is gone")
+  @Test("Differing options are accepted in another store, under another name, or after the first share is released")
   func otherwise() async throws {
     let backend = FakeBackend()
     let stores = (try backend.store("first"), try backend.store("second"))

@@ -49,7 +49,7 @@ struct ReadOnlyTests {
     #expect(try backend.get("\(namespace)count") == nil)
   }
 
-  @Test("a flush reports the values whose changes were discarded", arguments: BackendKind.allCases)
+  @Test("A flush reports the values whose changes were discarded", arguments: BackendKind.allCases)
   func flush(kind: BackendKind) async throws {
     let store = try reader(on: try kind.make())
     let share = Shared(wrappedValue: 0, .redis("count", store: store))
@@ -59,7 +59,10 @@ struct ReadOnlyTests {
     }
   }
 
-  @Test("discards a change at once while the server is gone", arguments: BackendKind.allCases)
+  @Test(
+    "A read-only store discards a change immediately while the server is unreachable",
+    arguments: BackendKind.allCases
+  )
   func discardsOffline(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("count", "1")
@@ -118,7 +121,7 @@ struct ReadOnlyTests {
   ]
 
   @Test(
-    "runs no command that its rights for reading do not permit, and none that writes",
+    "A read-only store runs only commands that its rules permit, and none that writes",
     arguments: ["", "shop:", "{tag}:"]
   )
   func rights(namespace: String) async throws {
@@ -179,7 +182,7 @@ struct ReplicaReaderTests {
     return RedisStore(configuration, logger: quiet).endingWithTest
   }
 
-  @Test("Converges, ForeignEditsSeen: hears of what happens at the primary")
+  @Test("Converges, ForeignEditsSeen: a reader on a replica shows commits and external edits at the primary")
   func hears() async throws {
     let writer = Shared(wrappedValue: 0, .redis("count", store: try store("writer", at: primary, .readWrite)))
     let store = try store("reader", at: replica, .readOnly)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A store", .timeLimit(.minutes(5)), .endsStores)
 struct RedisStoreTests {
-  @Test("keeps a value as a plain JSON document that any tool reads", arguments: BackendKind.allCases)
+  @Test("A store keeps a value as a plain JSON document that any tool can read", arguments: BackendKind.allCases)
   func plainDocument(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -18,7 +18,7 @@ struct RedisStoreTests {
     #expect(try JSONDecoder().decode(Limits.self, from: Data(document.utf8)) == limits)
   }
 
-  @Test("reports a value's writer, time and size", arguments: BackendKind.allCases)
+  @Test("The metadata of a value includes its writer, time and size", arguments: BackendKind.allCases)
   func metadata(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store("checkout")
@@ -38,7 +38,7 @@ struct RedisStoreTests {
     #expect(foreign.writtenBy == nil)
   }
 
-  @Test("an explicit save stores an unchanged default", arguments: BackendKind.allCases)
+  @Test("An explicit save stores an unchanged default", arguments: BackendKind.allCases)
   func saveDefault(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -49,7 +49,7 @@ struct RedisStoreTests {
     #expect(try backend.get("count") == "3")
   }
 
-  @Test("a required value is loaded first, and its absence is an error", arguments: BackendKind.allCases)
+  @Test("A required value is loaded first, and its absence is an error", arguments: BackendKind.allCases)
   func required(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -61,7 +61,7 @@ struct RedisStoreTests {
     #expect(count.wrappedValue == 8)
   }
 
-  @Test("load() shows a value that another client has stored in the meantime", arguments: BackendKind.allCases)
+  @Test("A load shows an external edit, and the default after a deletion", arguments: BackendKind.allCases)
   func loadShowsForeignEdits(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -76,7 +76,10 @@ struct RedisStoreTests {
     #expect(count == 1)
   }
 
-  @Test("a reader follows, and a deleted value returns to the default", arguments: BackendKind.allCases)
+  @Test(
+    "A reader follows the changes of a writer, and a reset returns both to their defaults",
+    arguments: BackendKind.allCases
+  )
   func readerFollows(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (writer, other) = (try backend.store("writer"), try backend.store("other"))
@@ -90,7 +93,7 @@ struct RedisStoreTests {
     try await $count.becomes(0)
   }
 
-  @Test("shutdown delivers pending changes, then stops", arguments: BackendKind.allCases)
+  @Test("A shutdown delivers pending changes and then stops the store", arguments: BackendKind.allCases)
   func shutdown(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -112,7 +115,7 @@ struct RedisStoreTests {
     #expect($other.loadError as? RedisSharedStateError == .stopped)
   }
 
-  @Test("waiting for load() and save() can be cancelled")
+  @Test("A task that waits for a load or a save can be cancelled")
   func cancellation() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -129,7 +132,7 @@ struct RedisStoreTests {
     try await store.flush(within: patience)
   }
 
-  @Test("all shares of one name in one store have one value and one replica")
+  @Test("All shares of one name in one store have the same value")
   func oneBox() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -140,7 +143,7 @@ struct RedisStoreTests {
     #expect(first == 3)
   }
 
-  @Test("a store without shares closes its connections, and connects again when needed")
+  @Test("A store without shares closes its connections, and connects again when needed")
   func rests() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -157,7 +160,7 @@ struct RedisStoreTests {
     }
   }
 
-  @Test("statuses arrive in order, including the last one")
+  @Test("The statuses of a store end with 'stopped' at its shutdown")
   func statuses() async throws {
     let backend = try ServerBackend()
     let store = try backend.store()
@@ -178,20 +181,20 @@ struct RedisStoreTests {
 
 @Suite("The store of the environment", .timeLimit(.minutes(5)), .endsStores)
 struct EnvironmentTests {
-  @Test("is in process without REDIS_URL")
+  @Test("The store of the environment is in process without REDIS_URL")
   func inProcess() throws {
     #expect(try RedisStore.fromEnvironment(environment: [:]).status == .inProcess)
     #expect(try RedisStore.fromEnvironment(environment: ["REDIS_URL": ""]).status == .inProcess)
   }
 
-  @Test("is an error without REDIS_URL where a server is required")
+  @Test("A missing REDIS_URL is an error where a server is required")
   func required() {
     #expect(throws: RedisSharedStateError.serverRequired) {
       try RedisStore.fromEnvironment(requireServer: true, environment: [:])
     }
   }
 
-  @Test("can be replaced until it is used")
+  @Test("The default store can be replaced until it is used")
   func replaced() throws {
     let store = RedisStore.inProcess(InProcessRedis())
     try RedisStore.setDefault(store)
@@ -200,7 +203,7 @@ struct EnvironmentTests {
     #expect(RedisStore.default === store)
   }
 
-  @Test("cannot be replaced once a share uses it")
+  @Test("The default store cannot be replaced once a share uses it")
   func used() {
     let store = RedisStore.default
     @Shared(.redis("count")) var count = 0
@@ -208,14 +211,14 @@ struct EnvironmentTests {
     #expect(RedisStore.default === store)
   }
 
-  @Test("a REDIS_URL that is malformed never falls back to the fake")
+  @Test("A malformed REDIS_URL is an error, not a fallback to the in-process store")
   func malformed() {
     #expect(throws: RedisSharedStateError.self) {
       try RedisStore.fromEnvironment(environment: ["REDIS_URL": "http://user:secret@host"])
     }
   }
 
-  @Test("connects to the server of REDIS_URL")
+  @Test("The store of the environment connects to the server of REDIS_URL")
   func server() async throws {
     let backend = try ServerBackend()
     let store = try RedisStore.fromEnvironment(logger: quiet, environment: ["REDIS_URL": backend.server.url])
@@ -225,7 +228,7 @@ struct EnvironmentTests {
     #expect(try backend.server.command("CLIENT", "LIST").text?.contains(":subscriber ") == true)
   }
 
-  @Test("is a fresh one in every test", arguments: 1...3)
+  @Test("Every test has a fresh default store", arguments: 1...3)
   func freshInTests(number: Int) async throws {
     @Shared(.redis("count")) var count = 0
     try await $count.load()

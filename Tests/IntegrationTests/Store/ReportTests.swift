@@ -24,7 +24,7 @@ struct ReportTests {
     return try #require(found.withLock { $0 })
   }
 
-  @Test("has the revisions of every value, and no value", arguments: BackendKind.allCases)
+  @Test("A report contains the revisions of every value, but not the values", arguments: BackendKind.allCases)
   func current(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -54,7 +54,7 @@ struct ReportTests {
     #expect(!report.description.contains("marked") && !report.description.contains("default"))
   }
 
-  @Test("says since when values may be stale, and since when a change is pending", arguments: BackendKind.allCases)
+  @Test("A report says since when values may be stale and changes are pending", arguments: BackendKind.allCases)
   func outage(kind: BackendKind) async throws {
     let (backend, way) = (try kind.make(), Way())
     let store = try backend.store(way: way)
@@ -83,7 +83,7 @@ struct ReportTests {
     try await eventually("the error has gone") { store.report().values.first?.loadError == nil }
   }
 
-  @Test("says that a change was sent, and waits for its acknowledgement")
+  @Test("A report says that a change was sent and awaits its acknowledgement")
   func sent() async throws {
     let redis = InProcessRedis()
     let store = RedisStore.inProcess(redis).endingWithTest
@@ -96,7 +96,7 @@ struct ReportTests {
     _ = try await value("count", of: store, is: .current)
   }
 
-  @Test("says that a document is unreadable, and when it can be read again", arguments: BackendKind.allCases)
+  @Test("A report shows a document as unreadable until it can be decoded again", arguments: BackendKind.allCases)
   func unreadable(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -113,7 +113,7 @@ struct ReportTests {
     try await $count.becomes(2)
   }
 
-  @Test("says that a closure keeps a newer version from being shown")
+  @Test("A report says that user code keeps a newer version from being shown")
   func userCode() async throws {
     let redis = InProcessRedis()
     let store = RedisStore.inProcess(redis).endingWithTest
@@ -134,7 +134,7 @@ struct ReportTests {
     _ = try await value("count", of: store, is: .waitingForUserCode)
   }
 
-  @Test("a logger of level trace receives each decision about a value, and no value")
+  @Test("A logger at trace level receives each decision about a value, but not the value")
   func decisions() async throws {
     let (redis, journal) = (InProcessRedis(), Journal())
     let store = RedisStore.inProcess(redis, logger: journal.logger("service", level: .trace)).endingWithTest

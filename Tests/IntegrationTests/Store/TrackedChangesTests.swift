@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Tracked changes of values in Redis", .timeLimit(.minutes(5)), .endsStores)
 struct TrackedChangesTests {
-  @Test("an atomic update is a change, even as the first use of the value", arguments: BackendKind.allCases)
+  @Test("A tracker records an atomic update even if it is the first use of the value", arguments: BackendKind.allCases)
   func atomicUpdate(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -17,7 +17,7 @@ struct TrackedChangesTests {
     }
   }
 
-  @Test("the first change of another service is a change", arguments: BackendKind.allCases, [false, true])
+  @Test("A tracker records the first change by another service", arguments: BackendKind.allCases, [false, true])
   func remoteChange(kind: BackendKind, isStored: Bool) async throws {
     let backend = try kind.make()
     if isStored { try backend.set("count", "1") }
@@ -37,7 +37,7 @@ struct TrackedChangesTests {
     }
   }
 
-  @Test("a value that was already stored is no change", arguments: BackendKind.allCases)
+  @Test("A tracker records no change for a value that was already stored", arguments: BackendKind.allCases)
   func stored(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("count", "1")

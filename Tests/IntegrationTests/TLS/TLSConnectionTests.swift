@@ -26,7 +26,7 @@
     // MARK: Who the server is
 
     @Test(
-      "is made when the certificate is for the host, the address or the server-name",
+      "A connection is made if the certificate names the host, the address or the server-name",
       arguments: [
         ("DNS:localhost", "localhost", ""), ("DNS:localhost", "127.0.0.1", "localhost."),
         ("IP:127.0.0.1", "127.0.0.1", ""),
@@ -79,7 +79,10 @@
       ]
     }
 
-    @Test("is refused when the certificate is for", arguments: Refusal.all)
+    @Test(
+      "A server certificate is rejected if it does not match the host or is not currently valid",
+      arguments: Refusal.all
+    )
     func refused(refusal: Refusal) async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server()
@@ -96,7 +99,7 @@
       )
     }
 
-    @Test("is refused when an authority vouches for the server that is not trusted", arguments: [true, false])
+    @Test("A server certificate is rejected if its authority is not trusted", arguments: [true, false])
     func unknownAuthority(trustsTheSystem: Bool) async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server()
@@ -106,7 +109,10 @@
       #expect(error?.description.contains("in certificate chain") == true, "\(String(describing: error))")
     }
 
-    @Test("tells the server which name is meant, and never an address", arguments: ["localhost", "127.0.0.1"])
+    @Test(
+      "The handshake announces a host name to the server, but never an IP address",
+      arguments: ["localhost", "127.0.0.1"]
+    )
     func serverNameIndication(host: String) async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server()
@@ -119,7 +125,10 @@
 
     // MARK: Who we are
 
-    @Test("is refused without a certificate where the server requires one", arguments: ["TLSv1.2", "TLSv1.3"])
+    @Test(
+      "A connection without a client certificate is refused if the server requires one",
+      arguments: ["TLSv1.2", "TLSv1.3"]
+    )
     func missingIdentity(version: String) async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server(requiresIdentity: true, configuration: ["tls-protocols \(version)"])
@@ -131,7 +140,10 @@
       }
     }
 
-    @Test("is refused with a certificate that the server does not know", arguments: ["TLSv1.2", "TLSv1.3"])
+    @Test(
+      "A connection with a client certificate from an unknown authority is refused",
+      arguments: ["TLSv1.2", "TLSv1.3"]
+    )
     func unknownIdentity(version: String) async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server(requiresIdentity: true, configuration: ["tls-protocols \(version)"])
@@ -148,14 +160,17 @@
       )
     }
 
-    @Test("is made with a certificate that the server knows", arguments: ["TLSv1.2", "TLSv1.3"])
+    @Test(
+      "A connection with a client certificate that the server trusts is accepted",
+      arguments: ["TLSv1.2", "TLSv1.3"]
+    )
     func knownIdentity(version: String) async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server(requiresIdentity: true, configuration: ["tls-protocols \(version)"])
       _ = try ConnectionDriver(server).committed(.sample(.sample))
     }
 
-    @Test("is not tried with files that cannot be used; the error names the option, and no path")
+    @Test("Unusable TLS files make connecting fail with an error that names the option but no path")
     func unusableFiles() async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server()
@@ -183,7 +198,7 @@
 
     // MARK: Something else than TLS
 
-    @Test("to a port without TLS ends in time, and says so")
+    @Test("A TLS connection to a port without TLS fails with an error that states the cause")
     func plainPort() async throws {
       let authority = try await CertificateAuthority()
       let server = try PrivateRedisServer()
@@ -191,14 +206,14 @@
       #expect(error?.description.contains("does not speak TLS") == true, "\(String(describing: error))")
     }
 
-    @Test("is named where there is none, but the port expects one")
+    @Test("A plain connection to a TLS port fails with an error that mentions TLS")
     func plainConnection() async throws {
       let server = try await CertificateAuthority().server()
       let error = error(server, "redis://127.0.0.1:\(server.port)")
       #expect(error?.description.contains("TLS") == true, "\(String(describing: error))")
     }
 
-    @Test("with a version before 1.2 is refused")
+    @Test("A server that supports only TLS 1.1 is refused")
     func oldVersion() async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server()
@@ -210,7 +225,10 @@
 
     // MARK: The bytes
 
-    @Test("that breaks after any byte of the handshake is an outage, never a hang", arguments: ["TLSv1.2", "TLSv1.3"])
+    @Test(
+      "A connection that breaks at any byte of the handshake fails as disconnected and never hangs",
+      arguments: ["TLSv1.2", "TLSv1.3"]
+    )
     func brokenHandshake(version: String) async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server(configuration: ["tls-protocols \(version)"])
@@ -237,7 +255,7 @@
 
     private let broken = RedisSharedStateError.disconnected(reason: "broken by the test, during the TLS handshake")
 
-    @Test("works however few bytes pass at a time", arguments: [1, 7, 1_000])
+    @Test("A TLS connection works even if its transport passes only one byte at a time", arguments: [1, 7, 1_000])
     func stuttering(bytes: Int) async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server()
@@ -259,7 +277,7 @@
       #expect(answers == ["one", text, "three"])
     }
 
-    @Test("does not wait for what is decrypted already")
+    @Test("A wait for input returns immediately while decrypted bytes are left")
     func heldInput() async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server()
@@ -286,7 +304,7 @@
       #expect(try transport.read(into: buffer) == 0)
     }
 
-    @Test("carries 40 MB there and back")
+    @Test("A document of 40 MB is written and read over TLS")
     func large() async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server()
@@ -300,7 +318,10 @@
 
     // MARK: Resumption
 
-    @Test("goes on with the session of the one before, until a file changes", arguments: ["TLSv1.2", "TLSv1.3"])
+    @Test(
+      "A connection resumes the previous TLS session until a certificate file changes",
+      arguments: ["TLSv1.2", "TLSv1.3"]
+    )
     func resumption(version: String) async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server(requiresIdentity: true, configuration: ["tls-protocols \(version)"])
@@ -340,7 +361,7 @@
 
   @Suite("A server with TLS fulfils the contract of connections", .timeLimit(.minutes(5)))
   struct TLSContractTests {
-    @Test("keeps its promise", arguments: RedisConnectionContract.allChecks)
+    @Test("Each check of the connection contract passes over TLS", arguments: RedisConnectionContract.allChecks)
     func contract(check: RedisConnectionContract) async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server()

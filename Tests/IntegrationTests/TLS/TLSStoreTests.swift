@@ -22,7 +22,7 @@
       }
     }
 
-    @Test("shares values between services")
+    @Test("Two stores share values over TLS")
     func shares() async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server(password: "secret")
@@ -34,7 +34,7 @@
       try await shares[1].becomes(5)
     }
 
-    @Test("says at once what a person has to mend, and neither the log nor the error shows a secret")
+    @Test("An expired server certificate fails a load immediately without exposing the password")
     func failsFast() async throws {
       let authority = try await CertificateAuthority()
       let server = try await authority.server(password: "hunter2")
@@ -54,7 +54,7 @@
       #expect(told.allSatisfy { $0.error?.contains("hunter2") == false })
     }
 
-    @Test("reads the trusted authorities again when the server has a certificate of another one")
+    @Test("A store rereads the trusted authorities when the server's certificate comes from another one")
     func exchangedAuthority() async throws {
       let (old, new) = (try await CertificateAuthority(), try await CertificateAuthority())
       let server = try await old.server()
@@ -72,7 +72,7 @@
       try await share.save()
     }
 
-    @Test("reads its own certificate again when the server refuses it")
+    @Test("A store uses a replaced client certificate for its next connection")
     func exchangedIdentity() async throws {
       let (authority, other) = (try await CertificateAuthority(), try await CertificateAuthority())
       let server = try await authority.server(requiresIdentity: true)

@@ -4,7 +4,7 @@ import SharedStateDependencies
 import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Persistence in the announcement", .timeLimit(.minutes(5)))
 struct PersistenceTests {
   /// The feature before and after the change of one line.
   enum Before {
@@ -89,7 +89,8 @@ struct PersistenceTests {
     var title: String
   }
 
-  @Test func aKeyIsAllThatPersistenceTakes() {
+  @Test("A share is persisted once it has a key")
+  func aKeyIsAllThatPersistenceTakes() {
     let before = Store(initialState: Before.ParentFeature.State(count: Shared(value: 0))) { Before.ParentFeature() }
     let after = Store(initialState: ParentFeature.State()) { ParentFeature() }
     before.$count.withLock { $0 = 1 }
@@ -98,14 +99,16 @@ struct PersistenceTests {
     #expect(ParentFeature.State().count == 1)
   }
 
-  @Test func whatOthersWriteToUserDefaultsIsPlayedBack() {
+  @Test("A store shows a value that others write to user defaults")
+  func whatOthersWriteToUserDefaultsIsPlayedBack() {
     @Dependency(\.defaultAppStorage) var defaults
     let store = Store(initialState: ParentFeature.State()) { ParentFeature() }
     defaults.set(42, forKey: "count")
     #expect(store.count == 42)
   }
 
-  @Test func aFeatureKeepsItsArrayInAFile() async throws {
+  @Test("A feature keeps its array in a file")
+  func aFeatureKeepsItsArrayInAFile() async throws {
     let store = Store(initialState: SyncUpsList.State()) { SyncUpsList() }
     store.send(.addButtonTapped)
     store.send(.destination(.presented(.add(.titleEntered("Design")))))
@@ -115,7 +118,8 @@ struct PersistenceTests {
     #expect(try JSONDecoder().decode([SyncUp].self, from: file) == [SyncUp(id: 1, title: "Design")])
   }
 
-  @Test func whatOthersWriteToAFileIsPlayedBack() async throws {
+  @Test("A store shows an array that others write to its file")
+  func whatOthersWriteToAFileIsPlayedBack() async throws {
     let store = Store(initialState: SyncUpsList.State()) { SyncUpsList() }
     @Shared(FileStorageKey.fileStorage(.syncUps, decode: { $0 }, encode: { $0 })) var file = Data()
     $file.withLock { $0 = Data(#"[{"id": 1, "title": "Design"}]"#.utf8) }

@@ -2,7 +2,7 @@ import SharedState
 import SharedStateRedis
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The article on atomic updates", .timeLimit(.minutes(5)))
 struct AtomicUpdatesArticleTests {
   struct SoldOut: Error {}
 
@@ -11,7 +11,8 @@ struct AtomicUpdatesArticleTests {
     var lastOrder = ""
   }
 
-  @Test func twoServicesSellFromOneStock() async throws {
+  @Test("Two services sell from one stock until it is sold out")
+  func twoServicesSellFromOneStock() async throws {
     let server = InProcessRedis()
     let (store, other) = (RedisStore.inProcess(server), RedisStore.inProcess(server))
     defer { for store in [store, other] { store.stop() } }
@@ -31,7 +32,8 @@ struct AtomicUpdatesArticleTests {
     #expect(server.get("stock") == "0")
   }
 
-  @Test func aPartIsUpdatedAndItsResultReturned() async throws {
+  @Test("A part is updated and the result of its update is returned")
+  func aPartIsUpdatedAndItsResultReturned() async throws {
     @Shared(.redis("checkout:config")) var config = CheckoutConfig()
     let number = try await $config.orders.updateAtomically { orders in
       orders += 1
@@ -41,7 +43,8 @@ struct AtomicUpdatesArticleTests {
     #expect(config.orders == 1)
   }
 
-  @Test func anUnknownOutcomeIsLookedAt() async throws {
+  @Test("An atomic update that handles an unknown outcome is applied")
+  func anUnknownOutcomeIsLookedAt() async throws {
     @Shared(.redis("checkout:config")) var config = CheckoutConfig()
     do {
       try await $config.updateAtomically { $0.lastOrder = "A-17" }

@@ -4,15 +4,18 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ComingFromSwiftSharingTests {
-  @Test func aFileIsThereFromTheBeginning() async throws {
+@Suite("The article on swift-sharing", .timeLimit(.minutes(5)))
+struct ComingFromSwiftSharingTests {
+  @Test("A saved default creates the file, and the default of a later share is not used")
+  func aFileIsThereFromTheBeginning() async throws {
     @Shared(.fileStorage(.users)) var users: [User] = []
     try await $users.save()
     @Shared(.fileStorage(.users)) var names: [String] = ["default"]
     #expect(names == [])
   }
 
-  @Test func whatCannotBeReadIsReplaced() async throws {
+  @Test("An unreadable file is replaced only on request")
+  func whatCannotBeReadIsReplaced() async throws {
     @Shared(.fileStorage(.users)) var text = ""
     $text.withLock { $0 = "no list" }
     try await $text.save()
@@ -25,7 +28,8 @@ import Testing
     #expect($text.loadError != nil)
   }
 
-  @Test func aRemovedElementIgnoresWritesAndIsBroughtBack() throws {
+  @Test("A share of a removed element ignores writes until the element is added again")
+  func aRemovedElementIgnoresWritesAndIsBroughtBack() throws {
     let todo = Todo(id: 7)
     @Shared(value: [todo]) var todos: IdentifiedArrayOf<Todo>
     let element = try #require(Shared($todos[id: 7]))

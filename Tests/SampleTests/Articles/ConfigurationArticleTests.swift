@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// The samples of "Configuration".
-@Suite(.timeLimit(.minutes(5)), .dependencies)
+@Suite("The article on configuration", .timeLimit(.minutes(5)), .dependencies)
 struct ConfigurationArticleTests {
   private struct CheckoutConfig: Codable, Sendable {
     struct Order: Codable, Sendable {
@@ -24,7 +24,10 @@ struct ConfigurationArticleTests {
 
   private static let document = #"{"order":{"maximumItems":20,"carriers":["post","bike"]}}"#
 
-  @Test(arguments: [[:], ["ORDER_MAXIMUM_ITEMS": "5"]])
+  @Test(
+    "A service reads the stored configuration unless a variable of the environment overrides it",
+    arguments: [[:], ["ORDER_MAXIMUM_ITEMS": "5"]]
+  )
   func aServiceReads(variables: [String: String]) async throws {
     let server = InProcessRedis()
     server.set("checkout:config", Self.document)
@@ -36,7 +39,8 @@ struct ConfigurationArticleTests {
     #expect(config.stringArray(forKey: "order.carriers") == ["post", "bike"])
   }
 
-  @Test func aServiceWatchesAndAnotherWrites() async throws {
+  @Test("A service that watches a value receives the change of another service")
+  func aServiceWatchesAndAnotherWrites() async throws {
     let server = InProcessRedis()
     server.set("checkout:config", Self.document)
     let store = RedisStore.inProcess(server)
@@ -57,13 +61,15 @@ struct ConfigurationArticleTests {
     try await watch.value
   }
 
-  @Test func theDocumentMayBeMissing() async throws {
+  @Test("A reader uses its default if its provider allows a missing document")
+  func theDocumentMayBeMissing() async throws {
     let store = RedisStore.inProcess()
     let provider = try await SharedStateProvider("checkout:config", store: store, allowMissing: true)
     #expect(ConfigReader(provider: provider).int(forKey: "order.maximumItems", default: 10) == 10)
   }
 
-  @Test func valuesAreSecrets() async throws {
+  @Test("A secrets specifier marks only the matching keys as secrets")
+  func valuesAreSecrets() async throws {
     let server = InProcessRedis()
     server.set("checkout:config", #"{"payment":{"token":"abc","name":"card"}}"#)
     let store = RedisStore.inProcess(server)
@@ -73,7 +79,8 @@ struct ConfigurationArticleTests {
     #expect(try provider.value(forKey: "payment.name", type: .string).value?.isSecret == false)
   }
 
-  @Test func theStoreIsConfigured() throws {
+  @Test("A store is configured by a configuration reader")
+  func theStoreIsConfigured() throws {
     let variables = ["REDIS_URL": "unix:///nowhere", "REDIS_NAMESPACE": "shop:"]
     let config = ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: variables))
     let store = RedisStore(try RedisConfiguration(config: config.scoped(to: "redis")))

@@ -5,14 +5,15 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The article on conflicts", .timeLimit(.minutes(5)))
 struct ConflictsArticleTests {
   struct CheckoutConfig: Codable, Sendable {
     var maximumItems = 10
     var currency = "CHF"
   }
 
-  @Test func changesOfDifferentFieldsAreMerged() async throws {
+  @Test("Concurrent changes of different fields are merged")
+  func changesOfDifferentFieldsAreMerged() async throws {
     let server = InProcessRedis()
     let (store, other) = (RedisStore.inProcess(server), RedisStore.inProcess(server))
     defer { for store in [store, other] { store.stop() } }
@@ -30,7 +31,8 @@ struct ConflictsArticleTests {
     #expect(copy.currency == "EUR")
   }
 
-  @Test func aRejectedChangeIsHandedBack() async throws {
+  @Test("A rejected change is returned with the error, and the share shows the stored value")
+  func aRejectedChangeIsHandedBack() async throws {
     let server = InProcessRedis()
     let (store, elsewhere) = (RedisStore.inProcess(server), RedisStore.inProcess(server))
     defer { for store in [store, elsewhere] { store.stop() } }

@@ -2,7 +2,8 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct DerivingSharesTests {
+@Suite("The article on deriving shares", .timeLimit(.minutes(5)))
+struct DerivingSharesTests {
   struct SignUp: Codable, Sendable {
     var email = ""
     var phoneNumber = ""
@@ -17,7 +18,8 @@ import Testing
     @Shared var phoneNumber: String
   }
 
-  @Test func partsAreWrittenAndRead() {
+  @Test("Parts are written through their own shares, and derived readers follow")
+  func partsAreWrittenAndRead() {
     @Shared(.fileStorage(.signUp)) var signUp = SignUp()
     let screen = PhoneNumberScreen(phoneNumber: $signUp.phoneNumber)
     screen.$phoneNumber.withLock { $0 = "555-0100" }
@@ -31,7 +33,8 @@ import Testing
     #expect(isComplete.wrappedValue)
   }
 
-  @Test func optionalsAreUnwrapped() {
+  @Test("An optional is unwrapped into a share of its value")
+  func optionalsAreUnwrapped() {
     @Shared(.inMemory("draft")) var sameDraft: String? = "Hello"
     @Shared(.inMemory("draft")) var draft: String?
     if let text = Shared($draft) {
@@ -40,7 +43,8 @@ import Testing
     #expect(draft == "Hello!")
   }
 
-  @Test func elementsAreFound() {
+  @Test("Elements are found by their identities, changed and removed")
+  func elementsAreFound() {
     @Shared(.fileStorage(.shopping)) var items: IdentifiedArrayOf<Item> = [
       Item(id: 1, title: "Milk"),
       Item(id: 2, title: "Eggs"),

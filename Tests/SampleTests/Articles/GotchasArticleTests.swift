@@ -3,7 +3,8 @@ import SharedState
 import SharedStateDependencies
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct GotchasArticleTests {
+@Suite("The article on gotchas", .timeLimit(.minutes(5)))
+struct GotchasArticleTests {
   struct Document: Hashable {
     let id: UUID
     @Shared var text: String
@@ -39,14 +40,16 @@ import Testing
     @Shared(.inMemory("user")) static var user = ""
   }
 
-  @Test func aHashDoesNotChange() {
+  @Test("A hash without the share does not change with its value")
+  func aHashDoesNotChange() {
     let document = Document(id: UUID(), text: Shared(value: ""))
     let documents = [document: 1]
     document.$text.withLock { $0 = "Changed" }
     #expect(documents[document] == 1)
   }
 
-  @Test func aShareIsLeftOutOfTheCode() throws {
+  @Test("A share without a coding key is left out of the encoded value")
+  func aShareIsLeftOutOfTheCode() throws {
     let settings = try JSONDecoder().decode(Settings.self, from: Data(#"{"name": "Blob"}"#.utf8))
     #expect(settings.name == "Blob")
     #expect(settings.launches == 0)
@@ -54,7 +57,8 @@ import Testing
   }
 
   @MainActor
-  @Test func staticSharesHaveAnActorAndGlobalOnesAreConstants() {
+  @Test("A static share on an actor and a constant share are changed with withLock")
+  func staticSharesHaveAnActorAndGlobalOnesAreConstants() {
     Session.$user.withLock { $0 = "Blob" }
     #expect(Session.user == "Blob")
     let launches = Shared(wrappedValue: 0, .appStorage("launches"))
@@ -62,13 +66,15 @@ import Testing
     #expect(launches.wrappedValue == 1)
   }
 
-  @Test func aStepIsReadAndWrittenAtOnce() {
+  @Test("withLock reads and writes a value in one step")
+  func aStepIsReadAndWrittenAtOnce() {
     @Shared(value: 0) var count
     $count.withLock { $0 += 1 }
     #expect(count == 1)
   }
 
-  @Test func aDetachedTaskIsToldOfItsTest() async {
+  @Test("A detached task to which dependencies are passed changes the value of its test")
+  func aDetachedTaskIsToldOfItsTest() async {
     @Shared(.appStorage("count")) var count = 1
     await withEscapedDependencies { test in
       await Task.detached {
@@ -78,7 +84,8 @@ import Testing
     #expect(count == 2)
   }
 
-  @Test func closuresAreMarked() {
+  @Test("A key accepts closures if its type is named or they are marked as Sendable")
+  func closuresAreMarked() {
     let file = URL(filePath: "/samples/bytes")
     @Shared(FileStorageKey.fileStorage(file, decode: { $0 }, encode: { $0 })) var bytes = Data()
     @Shared(.fileStorage(file, decode: { @Sendable in $0 }, encode: { @Sendable in $0 })) var same = Data()

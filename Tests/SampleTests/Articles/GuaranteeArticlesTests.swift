@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)), .dependencies)
+@Suite("The articles on guarantees", .timeLimit(.minutes(5)), .dependencies)
 struct GuaranteeArticlesTests {
   private struct Invalid: Error {
     init(_ reason: String) {}
@@ -14,7 +14,8 @@ struct GuaranteeArticlesTests {
     var maximumItems = 10
   }
 
-  @Test func aPendingChangeSurvives() async throws {
+  @Test("A change without a connection is pending until the server accepts it")
+  func aPendingChangeSurvives() async throws {
     let server = InProcessRedis()
     let store = RedisStore.inProcess(server)
     defer { store.stop() }
@@ -27,7 +28,8 @@ struct GuaranteeArticlesTests {
     #expect(server.get("checkout:config") == #"{"maximumItems":20}"#)
   }
 
-  @Test func aForeignEditIsTold() async throws {
+  @Test("A foreign edit is marked in the metadata")
+  func aForeignEditIsTold() async throws {
     let server = InProcessRedis()
     let store = RedisStore.inProcess(server)
     defer { store.stop() }
@@ -40,7 +42,8 @@ struct GuaranteeArticlesTests {
     #expect(metadata?.isForeign == true)
   }
 
-  @Test func badDataIsReplacedOnRequest() async throws {
+  @Test("Bad data is replaced only on request")
+  func badDataIsReplacedOnRequest() async throws {
     let server = InProcessRedis()
     server.set("checkout:config", "nonsense")
     let store = RedisStore.inProcess(server)
@@ -52,7 +55,8 @@ struct GuaranteeArticlesTests {
     #expect(server.get("checkout:config") == #"{"maximumItems":10}"#)
   }
 
-  @Test func aKeyMayHaveRules() async throws {
+  @Test("A change that breaks the rule of its key is not saved")
+  func aKeyMayHaveRules() async throws {
     @Shared(
       .redis(
         "checkout:config",
@@ -66,7 +70,8 @@ struct GuaranteeArticlesTests {
     await #expect(throws: RedisSharedStateError.self) { try await $config.save() }
   }
 
-  @Test func aNamespaceIsAPrefix() throws {
+  @Test("A namespace in the URL is a prefix")
+  func aNamespaceIsAPrefix() throws {
     let configuration = try RedisConfiguration(url: "redis://127.0.0.1:6379?namespace=shop:")
     #expect(configuration.namespace == "shop:")
   }

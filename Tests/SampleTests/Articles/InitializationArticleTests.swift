@@ -2,7 +2,8 @@ import Observation
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct InitializationArticleTests {
+@Suite("The article on initialisation rules", .timeLimit(.minutes(5)))
+struct InitializationArticleTests {
   struct Toolbar {
     @Shared var zoom: Double
 
@@ -36,7 +37,8 @@ import Testing
     }
   }
 
-  @Test func sharesComeFromInitialisers() async throws {
+  @Test("An initialiser takes a share, or makes one from a plain value or a key")
+  func sharesComeFromInitialisers() async throws {
     let window = Window(zoom: 1)
     let toolbar = Toolbar(zoom: window.$zoom)
     let model = EditorModel(zoom: window.$zoom)
@@ -53,7 +55,8 @@ import Testing
     #expect(zoom.wrappedValue == 4)
   }
 
-  @Test func aSharePointsToSomethingElse() {
+  @Test("A share to which another one is assigned points to that one, and so do its copies")
+  func aSharePointsToSomethingElse() {
     @Shared(value: 1.0) var zoom: Double
     let other = $zoom
     $zoom = Shared(value: 2)

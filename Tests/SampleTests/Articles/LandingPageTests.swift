@@ -3,7 +3,8 @@ import SharedState
 import SharedStateDependencies
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct LandingPageTests {
+@Suite("The landing page of SharedState", .timeLimit(.minutes(5)))
+struct LandingPageTests {
   struct Player {
     @Shared(.appStorage("volume")) var volume = 0.5
 
@@ -12,13 +13,15 @@ import Testing
     }
   }
 
-  @Test func aPlayerGetsLouder() {
+  @Test("A new player has the volume that an earlier one has set")
+  func aPlayerGetsLouder() {
     let player = Player()
     player.louder()
     #expect(Player().volume == 0.6)
   }
 
-  @Test func aKeyHasItsDefault() async throws {
+  @Test("A key with a default needs no other default and saves its changes")
+  func aKeyHasItsDefault() async throws {
     @Dependency(\.defaultAppStorage) var defaults
     @Shared(.volume) var volume
     #expect(volume == 0.5)
@@ -29,7 +32,8 @@ import Testing
     #expect(defaults.double(forKey: "volume") == 0.6)
   }
 
-  @Test func aVolumeIsUpdatedAndReset() async throws {
+  @Test("A volume is updated atomically and reset to its default")
+  func aVolumeIsUpdatedAndReset() async throws {
     @Dependency(\.defaultAppStorage) var defaults
     @Shared(.volume) var volume
     try await $volume.updateAtomically { $0 = min(1, $0 + 0.1) }

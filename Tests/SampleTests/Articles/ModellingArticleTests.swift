@@ -5,7 +5,7 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The article on modelling data", .timeLimit(.minutes(5)))
 struct ModellingArticleTests {
   // MARK: What merges
 
@@ -59,7 +59,8 @@ struct ModellingArticleTests {
     return first.wrappedValue
   }
 
-  @Test func eachKindOfFieldMerges() async throws {
+  @Test("Each kind of field is merged in its own way")
+  func eachKindOfFieldMerges() async throws {
     let (tea, coffee, milk) = (Shop.Item(title: "Tea"), Shop.Item(title: "Coffee"), Shop.Item(title: "Milk"))
     var shop = Shop()
     shop.items = [tea, coffee]
@@ -94,7 +95,8 @@ struct ModellingArticleTests {
     #expect([[9, 17], [7, 19]].contains(merged.openingHours))
   }
 
-  @Test func whatIsReplacedWhole() async throws {
+  @Test("Different cases, flat enums and arrays without stored identities are replaced whole")
+  func whatIsReplacedWhole() async throws {
     let payments = try await merge(Shop.Payment.invoice(days: 30)) {
       $0 = .card(fee: 1, limit: 100)
     } _: {
@@ -152,7 +154,8 @@ struct ModellingArticleTests {
     func hash(into hasher: inout Hasher) { hasher.combine(name) }
   }
 
-  @Test func bothSidesMakeAnOptional() async throws {
+  @Test("An optional that both services set has the value of one of them")
+  func bothSidesMakeAnOptional() async throws {
     let merged = try await merge(Shop()) {
       $0.delivery = Shop.Delivery(days: 1)
     } _: {
@@ -174,7 +177,8 @@ struct ModellingArticleTests {
     }
   }
 
-  @Test func aTypeSaysHowItMerges() async throws {
+  @Test("A type decides how its values are merged")
+  func aTypeSaysHowItMerges() async throws {
     let merged = try await merge(Peak()) {
       $0.ordersPerMinute = 7
     } _: {
@@ -183,7 +187,8 @@ struct ModellingArticleTests {
     #expect(merged == Peak(ordersPerMinute: 7))
   }
 
-  @Test func talliesAddUpUnderAKeyEach() async throws {
+  @Test("Counters under separate keys add up, and a reset by two services counts twice")
+  func talliesAddUpUnderAKeyEach() async throws {
     let today = "2026-11-24"
     let server = InProcessRedis()
     let other = Shared(wrappedValue: [String: MergingCounter](), .redis("visits", store: .inProcess(server)))
@@ -214,7 +219,8 @@ struct ModellingArticleTests {
 
   enum Feature: String, SkippedWhenUnknown { case search, giftCards }
 
-  @Test func aFlagIsTurnedOffBesideAnUnknownOne() async throws {
+  @Test("A flag is turned off even beside an unknown flag")
+  func aFlagIsTurnedOffBesideAnUnknownOne() async throws {
     let server = InProcessRedis()
     let features = Shared(wrappedValue: Set<Feature>(), .redis("features", store: .inProcess(server)))
     server.set("features", #"["giftCards","search"]"#)
@@ -225,7 +231,8 @@ struct ModellingArticleTests {
     #expect(features.wrappedValue == [.search])
   }
 
-  @Test func anotherValueWithTheSameNameIsRefused() async throws {
+  @Test("A strict key refuses another value with the same name and leaves it unchanged")
+  func anotherValueWithTheSameNameIsRefused() async throws {
     struct CheckoutConfig: Codable, Hashable, Sendable {
       var maximumItems = 10
     }
@@ -241,7 +248,8 @@ struct ModellingArticleTests {
     #expect(server.get("checkout:config") == #"{"x":5}"#)
   }
 
-  @Test func aChangeWinsOverARemoval() async throws {
+  @Test("The removal policy decides between a change and a removal")
+  func aChangeWinsOverARemoval() async throws {
     typealias Item = Shop.Item
     @Shared(.redis("cart", options: .init(removal: .changeWins))) var cart: IdentifiedArrayOf<Item> = []
     $cart.withLock { $0.append(Item(title: "Tea")) }
@@ -261,7 +269,8 @@ struct ModellingArticleTests {
 
   enum Region: String, Codable, Sendable { case north, south }
 
-  @Test func otherSwiftProgramsReadDictionaries() async throws {
+  @Test("A dictionary is stored as an array for other Swift programs if its key says so")
+  func otherSwiftProgramsReadDictionaries() async throws {
     let server = InProcessRedis()
     try await withDependencies {
       $0.defaultRedisStore = .inProcess(server)
@@ -295,7 +304,8 @@ struct ModellingArticleTests {
     }
   }
 
-  @Test func aClientIsLimited() async throws {
+  @Test("A client is limited to 100 requests, and a refusal changes nothing")
+  func aClientIsLimited() async throws {
     let server = InProcessRedis()
     try await withDependencies {
       $0.defaultRedisStore = .inProcess(server)
@@ -319,7 +329,8 @@ struct ModellingArticleTests {
 
   // MARK: What it costs
 
-  @Test func aSmallValueTakesAFewHundredBytes() async throws {
+  @Test("A small value takes less than 1,000 bytes in Redis")
+  func aSmallValueTakesAFewHundredBytes() async throws {
     let server = try PrivateRedisServer(.unixSocket)
     let store = RedisStore(try RedisConfiguration(url: server.url))
     @Shared(.redis("checkout:config", store: store)) var config = ["maximumItems": 10]
@@ -355,7 +366,7 @@ struct ModellingArticleTests {
   }
 
   @Test(
-    "members that the type does not read stay as they are",
+    "A save leaves members that the type does not read unchanged",
     arguments: [
       #"{"number":2,"text":"a","other":"\#("\\")ud800"}"#,
       #"{"number":2,"text":"a","other":1e400,"more":0.10000000000000000555}"#,
@@ -371,7 +382,7 @@ struct ModellingArticleTests {
   }
 
   @Test(
-    "a document whose members are all known may be written anew",
+    "A document with only known members may be reformatted, but decodes to the saved value",
     arguments: [#"{"number":2,"text":"a","number":3,"text":"b"}"#, "\u{FEFF} " + #"{ "number" : 2, "text" : "a" }"#]
   )
   func spellings(document: String) async throws {
@@ -382,7 +393,7 @@ struct ModellingArticleTests {
   }
 
   @Test(
-    "an unreadable document is held",
+    "An unreadable document is reported as undecodable",
     arguments: [
       #"{"number":2,"text":"\#("\\")ud800"}"#, #"{"number":128,"text":"a"}"#, #"{"number":1.5,"text":"a"}"#,
       "{\"number\":2,\"text\":\"\0\"}", #"{"number":2,"text":"a",}"#, #"{"number":NaN,"text":"a"}"#,

@@ -4,8 +4,10 @@ import SharedState
 import SharedStateCombine
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ObservingChangesArticleTests {
-  @Test func aTaskIsToldOfChanges() async {
+@Suite("The article on observing changes", .timeLimit(.minutes(5)))
+struct ObservingChangesArticleTests {
+  @Test("A task that iterates over updates ends when it is cancelled")
+  func aTaskIsToldOfChanges() async {
     @Shared(value: 0) var count
     let task = Task { [$count] in
       for await count in $count.updates {
@@ -17,7 +19,8 @@ import Testing
     await task.value
   }
 
-  @Test func aModelIsObserved() {
+  @Test("A model with a share is tracked by Observation and changes its count")
+  func aModelIsObserved() {
     let model = CounterModel()
     withObservationTracking {
       print("The model has counted to \(model.count).")
@@ -28,7 +31,8 @@ import Testing
     #expect(model.count == 1)
   }
 
-  @Test func aReaderLooksOnceMore() {
+  @Test("A value is read once more after its observation is registered")
+  func aReaderLooksOnceMore() {
     @Shared(value: 0) var count
     let read = withObservationTracking {
       count
@@ -40,7 +44,8 @@ import Testing
     #expect(count == read + 1)
   }
 
-  @Test func aPublisherIsObserved() {
+  @Test("A publisher accepts a subscriber and its cancellation")
+  func aPublisherIsObserved() {
     @Shared(value: 0) var count
     let cancellable = $count.publisher.sink { count in
       print("Now it is \(count).")
@@ -49,7 +54,8 @@ import Testing
     cancellable.cancel()
   }
 
-  @Test func aLimitIsKept() {
+  @Test("A subscriber limits the value that it observes")
+  func aLimitIsKept() {
     @Shared(value: 0) var count
     let cancellable = $count.publisher.sink { [$count] count in
       if count > 10 { $count.withLock { $0 = 10 } }

@@ -4,13 +4,14 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)), .dependencies)
+@Suite("The landing page of SharedStateRedis", .timeLimit(.minutes(5)), .dependencies)
 struct RedisLandingPageTests {
   struct CheckoutConfig: Codable, Sendable {
     var maximumItems = 10
   }
 
-  @Test func aConfigIsSharedAndDelivered() async throws {
+  @Test("A saved config has metadata, and its store stops at the shutdown")
+  func aConfigIsSharedAndDelivered() async throws {
     @Dependency(\.defaultRedisStore) var store
     @Shared(.redis("checkout:config")) var config = CheckoutConfig()
     $config.withLock { $0.maximumItems = 20 }
@@ -21,7 +22,8 @@ struct RedisLandingPageTests {
     #expect(store.status == .stopped)
   }
 
-  @Test func aProgramDecidesForItself() throws {
+  @Test("A program sets its own default store")
+  func aProgramDecidesForItself() throws {
     let configuration = RedisConfiguration.inProcess
     try RedisStore.setDefault(RedisStore(configuration))
     // The store has no server, and would look for one for ever.
@@ -29,7 +31,8 @@ struct RedisLandingPageTests {
     #expect(RedisStore.default.status != .inProcess)
   }
 
-  @Test func aStockIsSold() async throws {
+  @Test("A stock is reduced by an atomic update")
+  func aStockIsSold() async throws {
     @Shared(.redis("stock")) var stock = 3
     try await $stock.updateAtomically { $0 -= 1 }
     #expect(stock == 2)

@@ -20,13 +20,14 @@ extension SharedReaderKey where Self == RedisSharedKey<CheckoutConfig>.Default {
   }
 }
 
-@Suite(.dependencies, .timeLimit(.minutes(5)))
+@Suite("The rules of type-safe keys", .dependencies, .timeLimit(.minutes(5)))
 struct RulesArticleTests {
   private struct Service {
     @Shared(.checkoutConfig) var config
   }
 
-  @Test func aTypeSafeKeyHasItsRules() async throws {
+  @Test("A type-safe key accepts only values that follow its rule")
+  func aTypeSafeKeyHasItsRules() async throws {
     let service = Service()
     service.$config.withLock { $0.maximumItems = 0 }
     await #expect(throws: RedisSharedStateError.self) { try await service.$config.save() }

@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The article on running a store", .timeLimit(.minutes(5)))
 struct RunningItArticleTests {
   /// Not run, because it depends on the environment of the test run.
   private func makeRequiredStore() throws -> RedisStore {
@@ -19,7 +19,8 @@ struct RunningItArticleTests {
     return store
   }
 
-  @Test func aConfigurationIsMadeFromItsParts() throws {
+  @Test("A configuration made from its parts has the same description as its URL")
+  func aConfigurationIsMadeFromItsParts() throws {
     let password = "secret"
     let configuration = try RedisConfiguration(
       host: "redis.internal",
@@ -43,7 +44,8 @@ struct RunningItArticleTests {
     }
   }
 
-  @Test func aProbeTellsWhetherAServiceIsReady() async throws {
+  @Test("A readiness probe follows the health of its store")
+  func aProbeTellsWhetherAServiceIsReady() async throws {
     let store = RedisStore.inProcess()
     #expect(readiness(of: store) == (false, "connecting"))
     let config = Shared(wrappedValue: 0, .redis("config", store: store))
@@ -54,14 +56,16 @@ struct RunningItArticleTests {
     #expect(readiness(of: store) == (false, "stopped"))
   }
 
-  @Test(.dependencies) func aCallHasItsOwnTime() async throws {
+  @Test("A load with its own time limit succeeds", .dependencies)
+  func aCallHasItsOwnTime() async throws {
     let config = Shared(wrappedValue: 0, .redis("config"))
     try await config.load(within: .seconds(2))
     #expect(config.loadError == nil)
   }
 
   #if TLS
-    @Test func aProgramNamesTheFilesOfItsConnection() throws {
+    @Test("A configuration with the files of a TLS connection has the same description as its URL")
+    func aProgramNamesTheFilesOfItsConnection() throws {
       let configuration = try RedisConfiguration(
         host: "redis.example.com",
         port: 6380,
@@ -79,7 +83,8 @@ struct RunningItArticleTests {
     }
   #endif
 
-  @Test func aServiceThatOnlyReadsSaysSo() throws {
+  @Test("A configuration of a service that only reads has read-only access")
+  func aServiceThatOnlyReadsSaysSo() throws {
     var configuration = try RedisConfiguration(url: "redis://replica.internal:6379?namespace=shop:&label=display")
     configuration.access = .readOnly
     let store = RedisStore(configuration)
@@ -87,7 +92,8 @@ struct RunningItArticleTests {
     #expect(configuration.access == .readOnly)
   }
 
-  @Test func aProgramSetsItsDeadlines() throws {
+  @Test("A configuration with its own deadlines keeps the namespace and label of its URL")
+  func aProgramSetsItsDeadlines() throws {
     var configuration = try RedisConfiguration(url: "redis://127.0.0.1:6379?namespace=shop:&label=checkout")
     configuration.requestTimeout = .seconds(2)
     configuration.dataLossPolicy = .adoptServer

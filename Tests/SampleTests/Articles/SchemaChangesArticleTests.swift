@@ -5,7 +5,7 @@ import SharedStateTesting
 import Testing
 
 /// Two releases of a service side by side on one server, for each way to change a type.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The article on schema changes", .timeLimit(.minutes(5)))
 struct SchemaChangesArticleTests {
   /// A service of one release: a share of the config, in a store of its own on the server.
   private func config<Value: Codable & Sendable>(_ server: InProcessRedis, _ value: Value) -> Shared<Value> {
@@ -26,7 +26,8 @@ struct SchemaChangesArticleTests {
     }
   }
 
-  @Test func aFieldIsAdded() async throws {
+  @Test("An added field has its default in an old document and survives the old release's saves")
+  func aFieldIsAdded() async throws {
     typealias V1 = AddedField.V1
     typealias V2 = AddedField.V2
     let server = InProcessRedis()
@@ -46,7 +47,8 @@ struct SchemaChangesArticleTests {
     #expect(server.get("checkout:config") == #"{"maximumItems":30,"currency":"CHF"}"#)
   }
 
-  @Test func whatIsMissingIsNotWritten() async throws {
+  @Test("A field missing from the document gets its default, which a save does not write")
+  func whatIsMissingIsNotWritten() async throws {
     let server = InProcessRedis()
     let stored = #"{"maximumItems":20}"#
     server.set("checkout:config", stored)
@@ -74,7 +76,8 @@ struct SchemaChangesArticleTests {
     }
   }
 
-  @Test func aNameOfSwiftIsNoNameOfTheDocument() async throws {
+  @Test("A renamed property with a coding key keeps its field of the document")
+  func aNameOfSwiftIsNoNameOfTheDocument() async throws {
     let server = InProcessRedis()
     let (old, new) = (config(server, AddedField.V1()), config(server, RenamedInSwift.V2()))
     old.withLock { $0.maximumItems = 20 }
@@ -94,7 +97,8 @@ struct SchemaChangesArticleTests {
     }
   }
 
-  @Test func anotherNameIsAnotherField() async throws {
+  @Test("A renamed property without a coding key is a new field, and the old one stays in the document")
+  func anotherNameIsAnotherField() async throws {
     let server = InProcessRedis()
     server.set("checkout:config", #"{"maximumItems":20}"#)
     let new = config(server, RenamedCarelessly.V2())
@@ -161,7 +165,8 @@ struct SchemaChangesArticleTests {
     }
   }
 
-  @Test func aFieldIsRenamed() async throws {
+  @Test("A field is renamed in steps while adjacent releases exchange its value")
+  func aFieldIsRenamed() async throws {
     let server = InProcessRedis()
     let (first, second) = (config(server, AddedField.V1()), config(server, RenamedField.V2()))
     first.withLock { $0.maximumItems = 20 }
@@ -222,7 +227,8 @@ struct SchemaChangesArticleTests {
     }
   }
 
-  @Test func aFieldIsRemoved() async throws {
+  @Test("A removed field stays in the document, and has its default for the old release in a new one")
+  func aFieldIsRemoved() async throws {
     let server = InProcessRedis()
     let (old, new) = (config(server, RemovedField.V1()), config(server, RemovedField.V2()))
     old.withLock { $0.currency = "CHF" }
@@ -257,7 +263,8 @@ struct SchemaChangesArticleTests {
     }
   }
 
-  @Test func anElementHasNoDefaultForTheOldRelease() async throws {
+  @Test("The old release cannot load an element that lacks the removed field")
+  func anElementHasNoDefaultForTheOldRelease() async throws {
     let server = InProcessRedis()
     let old = config(server, [RemovedFromElements.V1(id: 1, title: "Tea")])
     let new = config(server, [RemovedFromElements.V2]())
@@ -341,7 +348,8 @@ struct SchemaChangesArticleTests {
     }
   }
 
-  @Test func aFieldChangesItsType() async throws {
+  @Test("A field changes its type in steps, and adjacent releases read each other's form")
+  func aFieldChangesItsType() async throws {
     let server = InProcessRedis()
     let (first, second) = (config(server, ChangedType.V1()), config(server, ChangedType.V2()))
     first.withLock { $0.timeout = 7 }
@@ -402,7 +410,8 @@ struct SchemaChangesArticleTests {
     }
   }
 
-  @Test func aCaseIsAdded() async throws {
+  @Test("The old release cannot load an added case, and keeps its change pending until the case is replaced")
+  func aCaseIsAdded() async throws {
     let server = InProcessRedis()
     let (old, new) = (config(server, AddedCase.V1()), config(server, AddedCase.V2()))
     try await new.load()
@@ -437,7 +446,8 @@ struct SchemaChangesArticleTests {
     }
   }
 
-  @Test func aCaseIsRemoved() async throws {
+  @Test("The new release cannot load a removed case until the old release replaces it")
+  func aCaseIsRemoved() async throws {
     let server = InProcessRedis()
     let (config, new) = (config(server, AddedCase.V1()), config(server, RemovedCase.V2()))
     config.withLock { $0.delivery = .express }
@@ -461,7 +471,8 @@ struct SchemaChangesArticleTests {
     }
   }
 
-  @Test func aCaseOfElementsIsAdded() async throws {
+  @Test("An element whose case is unknown to the old release survives that release's saves")
+  func aCaseOfElementsIsAdded() async throws {
     typealias V1 = Set<AddedElement.V1.Flag>
     typealias V2 = Set<AddedElement.V2.Flag>
     let server = InProcessRedis()
@@ -510,7 +521,8 @@ struct SchemaChangesArticleTests {
     }
   }
 
-  @Test func aReleaseIsPreparedForFurtherCases() async throws {
+  @Test("A release that reads an unknown case as its default preserves the case until it sets the field")
+  func aReleaseIsPreparedForFurtherCases() async throws {
     let server = InProcessRedis()
     let (old, new) = (config(server, PreparedCase.V1()), config(server, AddedCase.V2()))
     let open = config(server, PreparedCase.Open())
@@ -558,7 +570,8 @@ struct SchemaChangesArticleTests {
     }
   }
 
-  @Test func aFieldIsAddedToElements() async throws {
+  @Test("A field added to elements gets its default from the decoder and survives the old release's saves")
+  func aFieldIsAddedToElements() async throws {
     typealias V1 = AddedToElements.V1
     typealias V2 = AddedToElements.V2
     let server = InProcessRedis()
@@ -594,7 +607,8 @@ struct SchemaChangesArticleTests {
     }
   }
 
-  @Test func elementsWithoutIdentitiesLoseWhatIsUnknown() async throws {
+  @Test("Elements without identities lose the fields that are unknown to the release that saves")
+  func elementsWithoutIdentitiesLoseWhatIsUnknown() async throws {
     let server = InProcessRedis()
     let old = config(server, [Unidentified.V1]())
     let new = config(server, [Unidentified.V2(title: "Tea", weight: 5)])
@@ -611,7 +625,8 @@ struct SchemaChangesArticleTests {
     init(_ reason: String) {}
   }
 
-  @Test func aRuleIsStricter() async throws {
+  @Test("A stricter rule rejects the stored value, and a change stays pending until that value is corrected")
+  func aRuleIsStricter() async throws {
     typealias V1 = AddedField.V1
     let server = InProcessRedis()
     let store = RedisStore.inProcess(server)

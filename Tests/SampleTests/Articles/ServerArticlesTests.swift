@@ -5,7 +5,7 @@ import SharedStateTesting
 import Testing
 
 /// The samples of "Time to live", "Shutting down" and "Redis keys and channels".
-@Suite(.timeLimit(.minutes(5)), .dependencies)
+@Suite("The articles on values in Redis", .timeLimit(.minutes(5)), .dependencies)
 struct ServerArticlesTests {
   struct CheckoutConfig: Codable, Sendable {
     var maximumItems = 10
@@ -16,7 +16,8 @@ struct ServerArticlesTests {
     RedisStore.default.flushAtExit(within: .seconds(5))
   }
 
-  @Test func aValueEnds() async throws {
+  @Test("A value is saved with its time to live, and a reset returns its default")
+  func aValueEnds() async throws {
     let server = InProcessRedis()
     let store = RedisStore.inProcess(server)
     try await withDependencies {
@@ -33,7 +34,8 @@ struct ServerArticlesTests {
     #expect(store.status == .stopped)
   }
 
-  @Test func whatAValueHasInRedis() async throws {
+  @Test("A saved value has metadata, and all keys of its store begin with the namespace")
+  func whatAValueHasInRedis() async throws {
     let server = InProcessRedis()
     var configuration = RedisConfiguration.inProcess
     configuration.namespace = "shop:"

@@ -1,7 +1,7 @@
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The article on server types", .timeLimit(.minutes(5)))
 struct SharesInServerTypesArticleTests {
   struct CheckoutConfig: Sendable {
     var maximumItems = 10
@@ -43,7 +43,8 @@ struct SharesInServerTypesArticleTests {
     }
   }
 
-  @Test func aClassAndAStructHaveOneValue() {
+  @Test("A class and a struct share one value")
+  func aClassAndAStructHaveOneValue() {
     let service = CheckoutService(config: Shared(value: CheckoutConfig()))
     let handler = CheckoutHandler(config: service.config)
     handler.allow(items: 20)
@@ -52,14 +53,16 @@ struct SharesInServerTypesArticleTests {
     #expect(handler.config.maximumItems == 5)
   }
 
-  @Test func anActorSharesItsValue() async {
+  @Test("A change by an actor reaches another share of the same key")
+  func anActorSharesItsValue() async {
     @Shared(.inMemory("count")) var count = 0
     let counter = Counter()
     await counter.increment()
     #expect(count == 1)
   }
 
-  @Test func anUpdateReadsOtherShares() async throws {
+  @Test("An atomic update reads the values of other shares")
+  func anUpdateReadsOtherShares() async throws {
     @Shared(value: 10) var stock
     @Shared(.inMemory("limit")) var limit = 3
     @Shared(.inMemory("sold")) var sold = 0

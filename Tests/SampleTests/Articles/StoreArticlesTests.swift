@@ -155,9 +155,10 @@ struct StockFeature {
   }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The articles on the store", .timeLimit(.minutes(5)))
 struct StoreArticlesTests {
-  @Test func aStoreReducesWhatItIsSent() {
+  @Test("A store reduces the actions that it is sent")
+  func aStoreReducesWhatItIsSent() {
     let store = Store(initialState: Order.State()) { Order() }
     store.send(.itemAdded)
     store.send(.paid)
@@ -165,7 +166,8 @@ struct StoreArticlesTests {
     #expect(store.state == Order.State(items: 1, isPaid: true))
   }
 
-  @Test func aChildHasAStoreOfItsOwn() {
+  @Test("An action sent to an element's store changes the parent's state")
+  func aChildHasAStoreOfItsOwn() {
     let shop = Store(initialState: Shop.State()) { Shop() }
     shop.send(.opened(id: 7))
     for order in shop.scope(state: \.orders, action: \.orders) {
@@ -174,7 +176,8 @@ struct StoreArticlesTests {
     #expect(shop.orders[id: 7]?.order.items == 1)
   }
 
-  @Test func aStoreTellsOfItsStates() async throws {
+  @Test("A store's updates deliver its states")
+  func aStoreTellsOfItsStates() async throws {
     let store = Store(initialState: Order.State()) { Order() }
     let task = Task {
       for await state in store.updates where state.isPaid {
@@ -187,7 +190,8 @@ struct StoreArticlesTests {
     #expect(try await inTime("the order to be paid") { await task.value } == 1)
   }
 
-  @Test func onlyTheLastSearchIsCarriedOut() async {
+  @Test("A new query cancels the search for the previous one")
+  func onlyTheLastSearchIsCarriedOut() async {
     let clock = TestClock()
     let store = TestStore(initialState: Search.State()) {
       Search()
@@ -201,7 +205,8 @@ struct StoreArticlesTests {
     await store.receive(\.found, ["Swift on Linux"]) { $0.results = ["Swift on Linux"] }
   }
 
-  @Test func aFailureIsAnAction() async {
+  @Test("An error thrown by an effect is sent as an action")
+  func aFailureIsAnAction() async {
     struct Offline: Error {}
     let store = TestStore(initialState: Search.State()) {
       Search()
@@ -213,7 +218,8 @@ struct StoreArticlesTests {
     await store.receive(\.failed) { $0.failure = "Offline()" }
   }
 
-  @Test func whatIsClosedSearchesNoMore() async {
+  @Test("Closing the search cancels its effect")
+  func whatIsClosedSearchesNoMore() async {
     let store = TestStore(initialState: Search.State()) {
       Search()
     } withDependencies: {
@@ -224,7 +230,8 @@ struct StoreArticlesTests {
     await store.finish()
   }
 
-  @Test func aTestMayAssertOnlyWhatItIsAbout() async {
+  @Test("A non-exhaustive test asserts only some of the changes")
+  func aTestMayAssertOnlyWhatItIsAbout() async {
     let store = TestStore(initialState: Search.State()) {
       Search()
     } withDependencies: {
@@ -235,7 +242,8 @@ struct StoreArticlesTests {
     await store.receive(\.found) { $0.results = ["Swift"] }
   }
 
-  @Test func twoServicesShareAStock() async throws {
+  @Test("A sale in one service reduces the stock in the other")
+  func twoServicesShareAStock() async throws {
     let server = InProcessRedis()
     let shops = ["shop", "till"].map { _ in
       TestStore(initialState: StockFeature.State()) {

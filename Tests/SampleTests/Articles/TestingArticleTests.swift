@@ -4,27 +4,32 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct TestingArticleTests {
-  @Test func increment() {
+@Suite("The articles on testing", .timeLimit(.minutes(5)))
+struct TestingArticleTests {
+  @Test("The increment button increases the count by one")
+  func increment() {
     let model = CounterModel()
     model.incrementButtonTapped()
     #expect(model.count == 1)
   }
 
-  @Test func incrementAtTheLimit() {
+  @Test("The increment button increases a count that the test has set")
+  func incrementAtTheLimit() {
     @Shared(.appStorage("count")) var count = 99
     let model = CounterModel()
     model.incrementButtonTapped()
     #expect(count == 100)
   }
 
-  @Test(.exhaustiveChanges) func incrementChangesTheCountOnly() {
+  @Test("The increment button changes only the count", .exhaustiveChanges)
+  func incrementChangesTheCountOnly() {
     let model = CounterModel()
     model.incrementButtonTapped()
     model.$count.assert { $0 = 1 }
   }
 
-  @Test func aPieceOfATestIsTracked() {
+  @Test("A tracker checks the changes in one part of a test")
+  func aPieceOfATestIsTracked() {
     let model = CounterModel()
     let tracker = SharedChangeTracker()
     tracker.track { model.incrementButtonTapped() }
@@ -45,7 +50,8 @@ import Testing
     }
   }
 
-  @Test func anExpectationDependsOnAnotherShare() {
+  @Test("An expectation reads the expected value of another share")
+  func anExpectationDependsOnAnotherShare() {
     let model = TotalModel()
     let tracker = SharedChangeTracker()
     tracker.track { model.incrementButtonTapped() }
@@ -56,7 +62,8 @@ import Testing
     #expect(!tracker.hasChanges)
   }
 
-  @Test func aTestAsksForRealFiles() async throws {
+  @Test("A test that requests the file system writes a real file")
+  func aTestAsksForRealFiles() async throws {
     let file = URL(filePath: NSTemporaryDirectory()).appending(component: "\(UUID().uuidString).json")
     defer { try? FileManager.default.removeItem(at: file) }
     try await withDependencies {
@@ -69,7 +76,8 @@ import Testing
     #expect(try JSONDecoder().decode([String].self, from: Data(contentsOf: file)) == ["Blob"])
   }
 
-  @Test func aProgramIsPreparedForTests() async throws {
+  @Test("A program prepared with in-memory storages writes no file")
+  func aProgramIsPreparedForTests() async throws {
     prepareDependencies {
       $0.defaultAppStorage = .inMemory
       $0.defaultFileStorage = .inMemory
@@ -80,14 +88,19 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: URL.users.path))
   }
 
-  @Test(.dependency(\.date.now, .distantPast), .dependency(\.uuid, .incrementing))
+  @Test(
+    "An added note has the date and UUID that the test supplies",
+    .dependency(\.date.now, .distantPast),
+    .dependency(\.uuid, .incrementing)
+  )
   func addNote() {
     let notebook = Notebook()
     notebook.addButtonTapped()
     #expect(notebook.notes == [Note(id: UUID(0), date: .distantPast)])
   }
 
-  @MainActor @Test func reminderIsShownAfterAMinute() async throws {
+  @MainActor @Test("A reminder is shown after a minute, and no earlier")
+  func reminderIsShownAfterAMinute() async throws {
     let clock = TestClock()
     let reminder = withDependencies {
       $0.continuousClock = clock
@@ -103,13 +116,16 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct DamagedFileArticleTests {
-  @Test(.dependency(\.reportsUnreadErrors, false)) func aDamagedFileDoesNoHarm() {
+@Suite("A damaged file in a test", .timeLimit(.minutes(5)))
+struct DamagedFileArticleTests {
+  @Test("A share of a damaged file has its default value", .dependency(\.reportsUnreadErrors, false))
+  func aDamagedFileDoesNoHarm() {
     @Shared(.fileStorage(.damaged)) var names: [String] = []
     #expect(names == [])
   }
 
-  @Test func thatFileIsReallyDamaged() async throws {
+  @Test("A share of a damaged file has a load error")
+  func thatFileIsReallyDamaged() async throws {
     @Shared(.fileStorage(.damaged)) var names: [String] = []
     #expect($names.loadError != nil)
   }

@@ -6,7 +6,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The article on metrics and traces", .timeLimit(.minutes(5)))
 struct WatchingArticleTests {
   /// Not run, because it depends on the environment of the test run.
   private func makeStore(_ metrics: any MetricsFactory) throws -> RedisStore {
@@ -24,7 +24,8 @@ struct WatchingArticleTests {
     _ = reports
   }
 
-  @Test func aStoreUsesTheFactoryThatItIsGiven() async throws {
+  @Test("A store counts its commits in the metrics factory that it is given")
+  func aStoreUsesTheFactoryThatItIsGiven() async throws {
     let metrics = TestMetrics()
     let store = RedisStore.inProcess(metrics: metrics)
     let config = Shared(wrappedValue: 0, .redis("config", store: store))

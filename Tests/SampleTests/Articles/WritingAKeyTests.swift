@@ -5,15 +5,21 @@ import SharedStateTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct WritingAKeyTests {
-  @Test func theEnvironmentIsRead() {
+@Suite("The article on writing a key", .timeLimit(.minutes(5)))
+struct WritingAKeyTests {
+  @Test("An environment key reads a variable, and a missing variable leaves the default")
+  func theEnvironmentIsRead() {
     @SharedReader(.environment("HOME")) var home = "/"
     #expect(home == ProcessInfo.processInfo.environment["HOME"] ?? "/")
     @SharedReader(.environment("SHARED_STATE_IS_NOT_SET")) var missing = "default"
     #expect(missing == "default")
   }
 
-  @Test(arguments: 1...2) func aNoteIsReadWrittenAndWatched(run: Int) {
+  @Test(
+    "A whiteboard key saves its note, follows changes to it, and starts with its default in each test",
+    arguments: 1...2
+  )
+  func aNoteIsReadWrittenAndWatched(run: Int) {
     @Dependency(\.whiteboard) var whiteboard
     @Shared(.whiteboard("greeting")) var greeting = "Hello"
     #expect(greeting == "Hello")
@@ -25,7 +31,7 @@ import Testing
     #expect(greeting == "Goodbye")
   }
 
-  @Test(arguments: SharedKeyContract<ArchiveKey>.checksWithoutOutsider)
+  @Test("An archive key fulfils the contract of keys", arguments: SharedKeyContract<ArchiveKey>.checksWithoutOutsider)
   func anArchiveKeepsItsPromises(check: SharedKeyContract<ArchiveKey>) async throws {
     let archive = Archive()
     try await check.run(

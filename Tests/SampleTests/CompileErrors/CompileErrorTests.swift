@@ -4,24 +4,27 @@ import Testing
 /// Code that the compiler refuses.
 ///
 /// A file in `Proofs` has to compile. With `WRONG` defined, it has to have exactly the errors in its comments.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Compile errors", .timeLimit(.minutes(5)))
 struct CompileErrorTests {
   private static let proofs = URL(filePath: #filePath).deletingLastPathComponent().appending(component: "Proofs")
 
-  @Test(arguments: [
-    "AKeyNeedsADefault",
-    "AReaderHasNoLock",
-    "AReaderIsNotMutated",
-    "ASendableClassHoldsAConstant",
-    "AShareIsNotCodable",
-    "AShareIsNotHashable",
-    "AShareOfANonSendableValueStaysWhereItIs",
-    "ATypedKeyHasOneType",
-    "AnAssignmentIsTwoSteps",
-    "AnUpdateCapturesConstants",
-    "OnlyAReaderHasAReadOnlyKey",
-    "SharesBringNoDependencies",
-  ])
+  @Test(
+    "A proof compiles without errors, and has exactly its expected errors when WRONG is defined",
+    arguments: [
+      "AKeyNeedsADefault",
+      "AReaderHasNoLock",
+      "AReaderIsNotMutated",
+      "ASendableClassHoldsAConstant",
+      "AShareIsNotCodable",
+      "AShareIsNotHashable",
+      "AShareOfANonSendableValueStaysWhereItIs",
+      "ATypedKeyHasOneType",
+      "AnAssignmentIsTwoSteps",
+      "AnUpdateCapturesConstants",
+      "OnlyAReaderHasAReadOnlyKey",
+      "SharesBringNoDependencies",
+    ]
+  )
   func doesNotCompile(proof: String) async throws {
     let file = Self.proofs.appending(component: "\(proof).swift")
     #expect(try await Compiler.errors(in: file) == [])
@@ -33,7 +36,8 @@ struct CompileErrorTests {
     for (error, expected) in zip(errors, expected) { #expect(error.text.contains(expected.text)) }
   }
 
-  @Test func everyProofIsChecked() throws {
+  @Test("The folder of proofs contains exactly twelve files")
+  func everyProofIsChecked() throws {
     #expect(try FileManager.default.contentsOfDirectory(atPath: Self.proofs.path).count == 12)
   }
 

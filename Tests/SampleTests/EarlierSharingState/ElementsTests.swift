@@ -2,7 +2,7 @@ import SharedState
 import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Sharing state, earlier: elements", .timeLimit(.minutes(5)))
 struct ElementsTests {
   @Reducer
   struct TodosFeature {
@@ -54,7 +54,8 @@ struct ElementsTests {
     let label: String
   }
 
-  @Test func everyRowOfAListGetsItsElement() {
+  @Test("Each row of a list has a share of its own element")
+  func everyRowOfAListGetsItsElement() {
     let store = Store(initialState: TodosFeature.State()) { TodosFeature() }
     store.send(.appended(Todo(id: 1, title: "Milk")))
     store.send(.appended(Todo(id: 2, title: "Eggs")))

@@ -2,7 +2,7 @@ import SharedState
 import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Sharing state, earlier: previews", .timeLimit(.minutes(5)))
 struct PreviewsTests {
   @Reducer
   struct AppFeature {
@@ -19,7 +19,8 @@ struct PreviewsTests {
     let makeStore = { Store(initialState: AppFeature.State()) { AppFeature() } }
   }
 
-  @Test func settingAgainOverridesTheDefaultOfAnEntryPoint() {
+  @Test("A later default does not override an entry point's default, but a set value does")
+  func settingAgainOverridesTheDefaultOfAnEntryPoint() {
     let app = MainApp()
 
     @Shared(.appStorage("isOn")) var isOn = true
@@ -28,7 +29,8 @@ struct PreviewsTests {
     #expect(app.store.isOn)
   }
 
-  @Test func anEntryPointThatDelaysItsStoreLeavesTheDefaultToOthers() {
+  @Test("An entry point that creates its store later uses the default of an earlier share")
+  func anEntryPointThatDelaysItsStoreLeavesTheDefaultToOthers() {
     let app = DelayingApp()
 
     @Shared(.appStorage("isOn")) var isOn = true

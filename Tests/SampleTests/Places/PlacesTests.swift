@@ -3,7 +3,8 @@ import SharedState
 import Testing
 
 /// The places where a share may be declared: models, structures, actors, globals, local variables and closures.
-@Suite(.timeLimit(.minutes(5))) struct PlacesTests {
+@Suite("Places for a share", .timeLimit(.minutes(5)))
+struct PlacesTests {
   @Observable
   final class Model {
     @ObservationIgnored @Shared(.inMemory("count")) var count = 0
@@ -31,7 +32,8 @@ import Testing
     @Shared(.inMemory("count")) static var count = 0
   }
 
-  @Test func anObservableModelTellsOfItsShares() async {
+  @Test("An observable model notifies its observers of a change to a share")
+  func anObservableModelTellsOfItsShares() async {
     let model = Model(name: Shared(value: "Blob"))
     await confirmation { confirmation in
       withObservationTracking {
@@ -45,7 +47,8 @@ import Testing
     #expect(model.name == "Blob Jr.")
   }
 
-  @Test func allPlacesShareOneValue() async {
+  @Test("A model, a structure and an actor share one value")
+  func allPlacesShareOneValue() async {
     let (model, structure, worker) = (Model(name: Shared(value: "")), Structure(), Worker())
     await worker.increment()
     #expect(model.count == 1)
@@ -54,7 +57,8 @@ import Testing
   }
 
   @MainActor
-  @Test func aGlobalIsAConstantOrHasAnActor() {
+  @Test("A global constant and a static property of a global actor hold shares")
+  func aGlobalIsAConstantOrHasAnActor() {
     globalCount.withLock { $0 = 0 }
     globalCount.withLock { $0 += 1 }
     #expect(globalCount.wrappedValue == 1)
@@ -62,7 +66,8 @@ import Testing
     #expect(Settings.count == 2)
   }
 
-  @Test func aClosureHasItsOwn() {
+  @Test("A share declared in a closure has the value of its key in every call")
+  func aClosureHasItsOwn() {
     let increment = {
       @Shared(.inMemory("count")) var count = 0
       $count.withLock { $0 += 1 }

@@ -29,9 +29,10 @@ private struct Feature {
 }
 
 /// A change belongs to the action that made it, as the document announces for a future version.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Sharing state: attribution of changes", .timeLimit(.minutes(5)))
 struct AttributionTests {
-  @Test func aChangeIsAssertedInTheActionThatMakesIt() async {
+  @Test("A change is asserted in the action that makes it")
+  func aChangeIsAssertedInTheActionThatMakesIt() async {
     let store = TestStore(initialState: Feature.State()) { Feature() }
     await store.send(.tap)
     await store.receive(.response) {
@@ -39,7 +40,8 @@ struct AttributionTests {
     }
   }
 
-  @Test func assertedInTheFirstActionItFailsInBoth() async {
+  @Test("A change asserted in the action before the one that makes it fails in both")
+  func assertedInTheFirstActionItFailsInBoth() async {
     let texts = Mutex<[String]>([])
     await withKnownIssue {
       let store = TestStore(initialState: Feature.State()) { Feature() }

@@ -1,12 +1,14 @@
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ConcurrentMutationsTests {
+@Suite("Sharing state: concurrent mutations", .timeLimit(.minutes(5)))
+struct ConcurrentMutationsTests {
   private struct State {
     @Shared var count: Int
   }
 
-  @Test func aMutationIsOneStepWhateverOthersDo() async {
+  @Test("Concurrent increments of a share are all counted")
+  func aMutationIsOneStepWhateverOthersDo() async {
     let state = State(count: Shared(value: 0))
     await withTaskGroup { group in
       for _ in 0..<1000 {
@@ -16,7 +18,8 @@ import Testing
     #expect(state.count == 1000)
   }
 
-  @Test func aMutationInTwoStepsOverwritesWhatHappenedInBetween() {
+  @Test("A mutation in two steps overwrites a change made between them")
+  func aMutationInTwoStepsOverwritesWhatHappenedInBetween() {
     let state = State(count: Shared(value: 0))
     let currentCount = state.count
     // Another writer comes between reading and writing.

@@ -2,15 +2,18 @@ import SharedState
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct CustomPersistenceTests {
-  @Test func aStrategyOfOnesOwnIsUsedLikeTheOthers() {
+@Suite("Sharing state: custom persistence", .timeLimit(.minutes(5)))
+struct CustomPersistenceTests {
+  @Test("A change to a share with a custom key is saved to the key's storage")
+  func aStrategyOfOnesOwnIsUsedLikeTheOthers() {
     let shelf = Shelf()
     @Shared(.custom("count", on: shelf)) var count = 0
     $count.withLock { $0 = 42 }
     #expect(shelf.stored("count") == 42)
   }
 
-  @Test func aStrategyOfOnesOwnLoadsWhatIsStored() {
+  @Test("A share with a custom key loads the stored value")
+  func aStrategyOfOnesOwnLoadsWhatIsStored() {
     let shelf = Shelf()
     shelf.store(42, as: "count")
     @Shared(.custom("count", on: shelf)) var count = 0

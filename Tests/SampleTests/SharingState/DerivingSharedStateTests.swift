@@ -3,7 +3,7 @@ import SharedState
 import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Sharing state: deriving", .timeLimit(.minutes(5)))
 struct DerivingSharedStateTests {
   struct SignUpData: Equatable, Sendable {
     var email = ""
@@ -117,7 +117,8 @@ struct DerivingSharedStateTests {
     @Shared var name: String
   }
 
-  @Test func aScreenGetsThePartThatItNeeds() throws {
+  @Test("A pushed screen changes its part of the shared value")
+  func aScreenGetsThePartThatItNeeds() throws {
     let data = SignUpData(email: "blob@example.com")
     let store = Store(initialState: SignUpFeature.State(signUpData: Shared(value: data))) { SignUpFeature() }
     store.send(.nextButtonTapped)
@@ -126,7 +127,8 @@ struct DerivingSharedStateTests {
     #expect(store.signUpData == SignUpData(email: "blob@example.com", phoneNumber: "555-0100"))
   }
 
-  @Test func aChangeOfAPartIsPersistedWithTheWhole() async throws {
+  @Test("A child's change to a part is saved with the whole value")
+  func aChangeOfAPartIsPersistedWithTheWhole() async throws {
     let store = Store(initialState: ParentFeature.State()) { ParentFeature() }
     store.send(.nameButtonTapped)
     store.send(.destination(.presented(.child(.nameEntered("Blob Jr.")))))
@@ -136,7 +138,8 @@ struct DerivingSharedStateTests {
     #expect(try JSONDecoder().decode(User.self, from: file).name == "Blob Jr.")
   }
 
-  @Test func aDestinationGetsThePartThatItEdits() throws {
+  @Test("A destination changes its part of the shared value")
+  func aDestinationGetsThePartThatItEdits() throws {
     let store = Store(initialState: ParentFeature.State()) { ParentFeature() }
     store.send(.editNameButtonTapped)
     guard case .editName(let editName) = store.destination else {
@@ -147,7 +150,8 @@ struct DerivingSharedStateTests {
     #expect(store.currentUser.name == "Blob Sr.")
   }
 
-  @Test func anElementIsFoundByItsIdentityAndUnwrapped() throws {
+  @Test("An unwrapped share of an element changes that element, and is nil for a missing one")
+  func anElementIsFoundByItsIdentityAndUnwrapped() throws {
     @Shared(.fileStorage(.todos)) var todos: IdentifiedArrayOf<Todo> = [
       Todo(id: 1, title: "Milk"), Todo(id: 2, title: "Eggs"),
     ]

@@ -3,7 +3,7 @@ import SharedStateStore
 import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Sharing state: explicit shares", .timeLimit(.minutes(5)))
 struct ExplicitSharedStateTests {
   @Reducer
   struct ParentFeature {
@@ -56,7 +56,8 @@ struct ExplicitSharedStateTests {
     }
   }
 
-  @Test func aParentHandsItsCountToAChild() {
+  @Test("A parent and its child change one count")
+  func aParentHandsItsCountToAChild() {
     let store = Store(initialState: ParentFeature.State(count: Shared(value: 0))) { ParentFeature() }
     store.send(.presentButtonTapped)
     store.send(.child(.incrementButtonTapped))
@@ -65,7 +66,8 @@ struct ExplicitSharedStateTests {
     #expect(store.child?.count == 0)
   }
 
-  @Test func aTestSeesTheChangeInBoth() async {
+  @Test("A child's change is asserted in the parent and appears in both")
+  func aTestSeesTheChangeInBoth() async {
     let store = TestStore(initialState: ParentFeature.State(count: Shared(value: 0))) { ParentFeature() }
     await store.send(.presentButtonTapped) { $0.child = ChildFeature.State(count: $0.$count) }
     await store.send(.child(.incrementButtonTapped)) { $0.$count.withLock { $0 = 1 } }

@@ -2,8 +2,10 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct FileStorageTests {
-  @Test func usersAreKeptInAFileAsJSON() async throws {
+@Suite("Sharing state: file storage", .timeLimit(.minutes(5)))
+struct FileStorageTests {
+  @Test("Users are saved to a file as JSON")
+  func usersAreKeptInAFileAsJSON() async throws {
     @Shared(.fileStorage(URL(filePath: "/samples/users.json"))) var users: [User] = []
     $users.withLock { $0.append(User(id: 1, name: "Blob")) }
     try await $users.save()
@@ -14,7 +16,8 @@ import Testing
   }
 
   /// Swift 6.3 does not infer `@Sendable` for a closure after a leading dot: write it, or name the type.
-  @Test func anyFormatWillDo() async throws {
+  @Test("A file is saved and loaded by custom closures")
+  func anyFormatWillDo() async throws {
     let notes = URL(filePath: "/samples/notes.txt")
     let takeNotes = {
       @Shared(

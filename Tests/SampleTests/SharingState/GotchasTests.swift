@@ -2,13 +2,15 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct GotchasTests {
+@Suite("Sharing state: gotchas", .timeLimit(.minutes(5)))
+struct GotchasTests {
   fileprivate struct AppState {
     @Shared(.appStorage("launchCount")) var launchCount = 0
     var todos: [String] = []
   }
 
-  @Test func aCodableTypeLeavesItsShareOut() throws {
+  @Test("A Codable type omits its share from the encoding")
+  func aCodableTypeLeavesItsShareOut() throws {
     let state = AppState(todos: ["Milk"])
     state.$launchCount.withLock { $0 = 42 }
     let encoded = try JSONEncoder().encode(state)
@@ -18,7 +20,8 @@ import Testing
     #expect(decoded.launchCount == 42)
   }
 
-  @Test func equalityIsThatOfTheValuesNow() {
+  @Test("Shares are equal when their present values are equal")
+  func equalityIsThatOfTheValuesNow() {
     let (one, other) = (AppState(), AppState())
     #expect(one.$launchCount == other.$launchCount)
     let unshared = Shared(value: 0)

@@ -2,7 +2,7 @@ import SharedState
 import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Sharing state: in memory", .timeLimit(.minutes(5)))
 struct InMemoryTests {
   @Reducer
   struct ChildFeature {
@@ -33,7 +33,8 @@ struct InMemoryTests {
     // ...
   }
 
-  @Test func everyFeatureSeesTheSameCount() {
+  @Test("Features with one in-memory key share one count")
+  func everyFeatureSeesTheSameCount() {
     let child = Store(initialState: ChildFeature.State()) { ChildFeature() }
     let feature = Store(initialState: Feature.State()) { Feature() }
     child.send(.incrementButtonTapped)

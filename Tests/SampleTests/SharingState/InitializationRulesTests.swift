@@ -1,7 +1,8 @@
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct InitializationRulesTests {
+@Suite("Sharing state: initialisation rules", .timeLimit(.minutes(5)))
+struct InitializationRulesTests {
   private struct StateOfTheParent {
     @Shared var count: Int
 
@@ -34,28 +35,32 @@ import Testing
     }
   }
 
-  @Test func theParentHandsItsShareOver() {
+  @Test("A state that is given its parent's share changes the parent's value")
+  func theParentHandsItsShareOver() {
     @Shared(value: 1) var count
     let state = StateOfTheParent(count: $count)
     state.$count.withLock { $0 += 1 }
     #expect(count == 2)
   }
 
-  @Test func aFeatureOwnsWhatItMakesOfAPlainValue() {
+  @Test("States initialised with plain values have independent shares")
+  func aFeatureOwnsWhatItMakesOfAPlainValue() {
     let (state, other) = (StateOfItsOwn(count: 1), StateOfItsOwn(count: 1))
     state.$count.withLock { $0 += 1 }
     #expect(state.count == 2)
     #expect(other.count == 1)
   }
 
-  @Test func aPlainValueIsTheDefaultOfAKey() {
+  @Test("A plain value is only the default of a persisted share")
+  func aPlainValueIsTheDefaultOfAKey() {
     let state = PersistedState(count: 1)
     #expect(state.count == 1)
     state.$count.withLock { $0 = 42 }
     #expect(PersistedState(count: 1).count == 42)
   }
 
-  @Test func aDefaultIsOnlyEvaluatedWhenItIsUsed() {
+  @Test("A default is evaluated only when it is used")
+  func aDefaultIsOnlyEvaluatedWhenItIsUsed() {
     func failing() -> Int {
       Issue.record("The unused default was evaluated.")
       return 0

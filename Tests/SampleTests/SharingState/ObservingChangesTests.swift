@@ -7,7 +7,7 @@ import SharedStateStoreTesting
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Sharing state: observing changes", .timeLimit(.minutes(5)))
 struct ObservingChangesTests {
   @Reducer
   struct Feature {
@@ -63,7 +63,8 @@ struct ObservingChangesTests {
     }
   }
 
-  @Test func aPublisherTellsOfEveryChange() async {
+  @Test("A publisher sends the present value and each change as actions")
+  func aPublisherTellsOfEveryChange() async {
     let store = TestStore(initialState: Feature.State()) { Feature() }
     let task = await store.send(.onAppear)
     await store.receive(.countUpdated(0)) { $0.counts = [0] }
@@ -92,7 +93,8 @@ struct ObservingChangesTests {
     }
   }
 
-  @Test func changingWhatOneObservesGoesRoundInCircles() async throws {
+  @Test("A feature that changes the share it observes loops until it is stopped")
+  func changingWhatOneObservesGoesRoundInCircles() async throws {
     let state = CircularFeature.State()
     let count = state.$count
     let store = Store(initialState: state) { Stoppable() }

@@ -3,7 +3,7 @@ import SharedStateStore
 import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Sharing state: overriding in tests", .timeLimit(.minutes(5)))
 struct OverridingInTestsTests {
   @Reducer
   struct Feature {
@@ -12,7 +12,8 @@ struct OverridingInTestsTests {
     }
   }
 
-  @Test func theFirstDefaultOfATestCountsForAllFeatures() {
+  @Test("The first default in a test applies to a feature that uses the same key")
+  func theFirstDefaultOfATestCountsForAllFeatures() {
     @Shared(.appStorage("count")) var count = 42
 
     // Shared state will be 42 for all features using it.
@@ -20,7 +21,8 @@ struct OverridingInTestsTests {
     #expect(store.state.count == 42)
   }
 
-  @Test func settingTheValueAgainOverridesAnEarlierDefault() {
+  @Test("Setting the value overrides an earlier default in all features")
+  func settingTheValueAgainOverridesAnEarlierDefault() {
     // The entry point of an application, for example.
     let early = Store(initialState: Feature.State()) { Feature() }
 

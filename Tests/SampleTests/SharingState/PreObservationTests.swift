@@ -4,7 +4,7 @@ import SharedStateStore
 import Testing
 
 /// A share is observed whether or not the state around it is, so its readers are told about every change.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Sharing state: pre-observation apps", .timeLimit(.minutes(5)))
 struct PreObservationTests {
   @Reducer
   struct Feature {
@@ -30,7 +30,8 @@ struct PreObservationTests {
     }
   }
 
-  @Test func aViewHearsOfAShareInAStateWithoutObservation() async {
+  @Test("A view is notified of a change to a share in a state without observation")
+  func aViewHearsOfAShareInAStateWithoutObservation() async {
     let view = FeatureView(store: Store(initialState: Feature.State()) { Feature() })
     await confirmation { confirmation in
       withObservationTracking {

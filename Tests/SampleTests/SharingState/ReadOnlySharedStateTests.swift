@@ -2,15 +2,18 @@ import SharedState
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ReadOnlySharedStateTests {
-  @Test func aReaderSeesWhatAShareWrites() {
+@Suite("Sharing state: read-only shares", .timeLimit(.minutes(5)))
+struct ReadOnlySharedStateTests {
+  @Test("A reader has the value that a share writes")
+  func aReaderSeesWhatAShareWrites() {
     @Shared(.appStorage("isOn")) var isOn = false
     @SharedReader(.appStorage("isOn")) var isReallyOn = false
     $isOn.withLock { $0 = true }
     #expect(isReallyOn)
   }
 
-  @Test func aStrategyMayOnlyRead() {
+  @Test("A reader with a read-only key has its default, then the published value")
+  func aStrategyMayOnlyRead() {
     @SharedReader(.remoteConfig) var remoteConfig
     #expect(remoteConfig == RemoteConfig())
     RemoteConfigServer.shared.publish(RemoteConfig(maximumItems: 20))

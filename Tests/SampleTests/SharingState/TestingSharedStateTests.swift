@@ -44,9 +44,10 @@ private struct SimpleFeature {
   }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Sharing state: testing", .timeLimit(.minutes(5)))
 struct TestingSharedStateTests {
-  @Test func aTestSaysHowTheStateChanges() async {
+  @Test("A test asserts how an action changes the state")
+  func aTestSaysHowTheStateChanges() async {
     let store = TestStore(initialState: Feature.State(count: Shared(0))) {
       Feature()
     }
@@ -56,7 +57,8 @@ struct TestingSharedStateTests {
     }
   }
 
-  @Test func aWrongExpectationShowsTheDifference() async {
+  @Test("A wrong expectation fails with the difference")
+  func aWrongExpectationShowsTheDifference() async {
     await withKnownIssue {
       let store = TestStore(initialState: Feature.State(count: Shared(0))) {
         Feature()
@@ -77,7 +79,8 @@ struct TestingSharedStateTests {
     }
   }
 
-  @Test func aChangeByAnEffectThatNobodyAssertsFails() async {
+  @Test("An unasserted change by an effect is a failure that shows the change")
+  func aChangeByAnEffectThatNobodyAssertsFails() async {
     let declaration: UInt = #line + 2
     await withKnownIssue {
       let store = TestStore(initialState: SimpleFeature.State(count: Shared(0))) {
@@ -98,7 +101,8 @@ struct TestingSharedStateTests {
     }
   }
 
-  @Test func aChangeByAnEffectIsAsserted() async {
+  @Test("A change by an effect is asserted on the store")
+  func aChangeByAnEffectIsAsserted() async {
     let store = TestStore(initialState: SimpleFeature.State(count: Shared(0))) {
       SimpleFeature()
     }
@@ -108,7 +112,8 @@ struct TestingSharedStateTests {
     }
   }
 
-  @Test func aChangeByAnEffectIsAssertedOnTheShare() async {
+  @Test("A change by an effect is asserted on the share")
+  func aChangeByAnEffectIsAssertedOnTheShare() async {
     let store = TestStore(initialState: SimpleFeature.State(count: Shared(0))) {
       SimpleFeature()
     }

@@ -3,7 +3,7 @@ import SharedStateStore
 import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Sharing state: testing tips", .timeLimit(.minutes(5)))
 struct TestingTipsTests {
   @Reducer
   struct Feature1 {
@@ -80,7 +80,8 @@ struct TestingTipsTests {
     }
   }
 
-  @Test func oneCountInTwoFeaturesStaysInSync() async {
+  @Test("A count shared by two features stays in sync")
+  func oneCountInTwoFeaturesStaysInSync() async {
     let store = TestStore(initialState: ParentFeature.State()) {
       ParentFeature()
     }
@@ -91,7 +92,8 @@ struct TestingTipsTests {
     #expect(store.state.feature2.count == 1)
   }
 
-  @Test func bothCountsMayBeAsserted() async {
+  @Test("The same change is asserted in both features")
+  func bothCountsMayBeAsserted() async {
     let store = TestStore(initialState: ParentFeature.State()) {
       ParentFeature()
     }
@@ -102,7 +104,8 @@ struct TestingTipsTests {
     }
   }
 
-  @Test func aFeatureThatLostItsShareIsOnlySeenByAssertingBothCounts() async {
+  @Test("A feature that has lost its share fails only a test that asserts both counts")
+  func aFeatureThatLostItsShareIsOnlySeenByAssertingBothCounts() async {
     let store = TestStore(initialState: Refactored.ParentFeature.State()) {
       Refactored.ParentFeature()
     }
@@ -120,7 +123,8 @@ struct TestingTipsTests {
     }
   }
 
-  @Test func theTestHoldsAShareOfItsOwnAndAssertsOnIt() async {
+  @Test("A test asserts a feature's change on a share of its own")
+  func theTestHoldsAShareOfItsOwnAndAssertsOnIt() async {
     @Shared(.appStorage("count")) var count = 0
     let store = TestStore(initialState: ParentFeature.State()) {
       ParentFeature()
@@ -132,7 +136,8 @@ struct TestingTipsTests {
     }
   }
 
-  @Test func thatTestFailsWhenTheFeatureLostItsShare() async {
+  @Test("An assertion on the test's own share fails when the feature has lost its share")
+  func thatTestFailsWhenTheFeatureLostItsShare() async {
     await withKnownIssue {
       @Shared(.appStorage("count")) var count = 0
       let store = TestStore(initialState: Refactored.ParentFeature.State()) {

@@ -5,7 +5,7 @@ import SharedStateStore
 import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Sharing state: testing with persistence", .timeLimit(.minutes(5)))
 struct TestingWithPersistenceTests {
   @Reducer
   struct SimpleFeature {
@@ -26,7 +26,11 @@ struct TestingWithPersistenceTests {
     }
   }
 
-  @Test(arguments: 1...2) func theTestOfAPersistedFeatureIsTheSame(run: Int) async {
+  @Test(
+    "A persisted feature starts with its default in each test, and its change is asserted as usual",
+    arguments: 1...2
+  )
+  func theTestOfAPersistedFeatureIsTheSame(run: Int) async {
     // Values that one run stores do not reach the other.
     let store = TestStore(initialState: SimpleFeature.State()) {
       SimpleFeature()
@@ -37,7 +41,8 @@ struct TestingWithPersistenceTests {
     }
   }
 
-  @Test(arguments: 1...2) func aFileOfATestExistsForThatTestOnly(run: Int) async throws {
+  @Test("A file starts empty in each test and is not written to the file system", arguments: 1...2)
+  func aFileOfATestExistsForThatTestOnly(run: Int) async throws {
     @Shared(.fileStorage(.users)) var users: [User] = []
     #expect(users.isEmpty)
     $users.withLock { $0 = [User(id: run, name: "Blob")] }

@@ -2,8 +2,10 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct TypeSafeKeysTests {
-  @Test(.timeLimit(.minutes(5))) func withoutATypeInTheKeyOneFileHasTwoValues() async throws {
+@Suite("Sharing state: type-safe keys", .timeLimit(.minutes(5)))
+struct TypeSafeKeysTests {
+  @Test("Shares of two types in one file load each other's saved changes", .timeLimit(.minutes(5)))
+  func withoutATypeInTheKeyOneFileHasTwoValues() async throws {
     @Shared(.fileStorage(.users)) var users: [User] = []
     @Shared(.fileStorage(.users)) var identifiedUsers: IdentifiedArrayOf<User> = []
     $users.withLock { $0.append(User(id: 1, name: "Blob")) }
@@ -15,28 +17,32 @@ import Testing
     for await present in $users.updates where present == identifiedUsers.elements { break }
   }
 
-  @Test func aKeyInAFile() {
+  @Test("A type-safe key in a file has the value of the key that it wraps")
+  func aKeyInAFile() {
     @Shared(.users) var users: IdentifiedArrayOf<User> = []
     @Shared(.fileStorage(.users)) var same: IdentifiedArrayOf<User> = []
     $users.withLock { $0.append(User(id: 1, name: "Blob")) }
     #expect(same[id: 1]?.name == "Blob")
   }
 
-  @Test func aKeyInMemory() {
+  @Test("A type-safe key in memory has the value of the key that it wraps")
+  func aKeyInMemory() {
     @Shared(.usersInMemory) var users: IdentifiedArrayOf<User> = []
     @Shared(.inMemory("users")) var same: IdentifiedArrayOf<User> = []
     $users.withLock { $0.append(User(id: 1, name: "Blob")) }
     #expect(same[id: 1]?.name == "Blob")
   }
 
-  @Test func aKeyInAppStorage() {
+  @Test("A type-safe key in app storage has the value of the key that it wraps")
+  func aKeyInAppStorage() {
     @Shared(.count) var count = 0
     @Shared(.appStorage("count")) var same = 0
     $count.withLock { $0 = 42 }
     #expect(same == 42)
   }
 
-  @Test func aKeyWithItsDefaultNeedsNeitherTypeNorDefault() {
+  @Test("A key with a default lets a declaration omit the type and the default")
+  func aKeyWithItsDefaultNeedsNeitherTypeNorDefault() {
     @Shared(.usersByDefault) var users
     #expect(users == [])
     $users.withLock { $0.append(User(id: 1, name: "Blob")) }

@@ -4,7 +4,7 @@ import SharedStateDependencies
 import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Sharing state: UI testing", .timeLimit(.minutes(5)))
 struct UITestingTests {
   @Reducer
   struct AppFeature {
@@ -46,7 +46,8 @@ struct UITestingTests {
     }
   }
 
-  @Test func anApplicationUnderTestPersistsNothing() async throws {
+  @Test("An application under test writes neither standard user defaults nor files, and shares no values")
+  func anApplicationUnderTestPersistsNothing() async throws {
     try FileManager.default.createDirectory(atPath: temporaryDirectory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: temporaryDirectory) }
     let entryPoint = EntryPoint()

@@ -3,16 +3,19 @@ import SharedState
 import SharedStateDependencies
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct UserDefaultsTests {
+@Suite("Sharing state: user defaults", .timeLimit(.minutes(5)))
+struct UserDefaultsTests {
   @Dependency(\.defaultAppStorage) var defaults
 
-  @Test func aChangeIsKeptInUserDefaults() {
+  @Test("A change is saved to the user defaults")
+  func aChangeIsKeptInUserDefaults() {
     @Shared(.appStorage("count")) var count = 0
     $count.withLock { $0 += 1 }
     #expect(defaults.integer(forKey: "count") == 1)
   }
 
-  @Test func whatIsKeptIsLoadedAtTheNextLaunch() {
+  @Test("A new share loads the value stored in the user defaults")
+  func whatIsKeptIsLoadedAtTheNextLaunch() {
     defaults.set(42, forKey: "count")
     @Shared(.appStorage("count")) var count = 0
     #expect(count == 42)

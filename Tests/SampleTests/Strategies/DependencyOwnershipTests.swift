@@ -8,7 +8,7 @@ import Testing
 import XCTest
 
 /// A dependency owns the state, and features get, set and observe it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Strategies: dependency ownership", .timeLimit(.minutes(5)))
 struct DependencyOwnershipTests {
   /// Get and set: the feature reads and writes, and expects no other writer during its lifetime.
   struct SpeechSettingsFeature: Reducer {
@@ -85,7 +85,8 @@ struct DependencyOwnershipTests {
     }
   }
 
-  @Test func theDependencyKeepsTheSettings() async throws {
+  @Test("The dependency stores the settings that a feature changes")
+  func theDependencyKeepsTheSettings() async throws {
     @Dependency(\.defaultAppStorage) var defaults
     let store = Store(initialState: SpeechSettingsFeature.State()) { SpeechSettingsFeature() }
     await store.send(.rateChanged(1)).finish()
@@ -94,7 +95,8 @@ struct DependencyOwnershipTests {
     #expect(try JSONDecoder().decode(SpeechSynthesisSettings.self, from: stored).rate == 1)
   }
 
-  @Test func aFeatureObservesWhatAnotherOneSets() async {
+  @Test("A feature observes the settings that another feature changes")
+  func aFeatureObservesWhatAnotherOneSets() async {
     let quiz = TestStore(initialState: ListeningQuizFeature.State()) { ListeningQuizFeature() }
     quiz.timeout = patience
     let task = await quiz.send(.onTask)
@@ -110,7 +112,8 @@ struct DependencyOwnershipTests {
   }
 
   /// Option A: a view waits for its effects when it appears, and cancels them when it disappears.
-  @Test func observingAgainReplaysWhatWasMissed() async throws {
+  @Test("A feature that observes again receives the change that it missed")
+  func observingAgainReplaysWhatWasMissed() async throws {
     let quiz = Store(initialState: ListeningQuizFeature.State()) { ListeningQuizFeature() }
     let settings = Store(initialState: SpeechSettingsFeature.State()) { SpeechSettingsFeature() }
     let appearance = Task { await quiz.send(.onTask).finish() }
@@ -128,7 +131,8 @@ struct DependencyOwnershipTests {
   }
 
   /// Option B: effects go on without anybody waiting for them.
-  @Test func whatNobodyWaitsForLivesAsLongAsTheStore() async throws {
+  @Test("An unawaited effect outlives the task that started it and ends when it is cancelled")
+  func whatNobodyWaitsForLivesAsLongAsTheStore() async throws {
     let quiz = Store(initialState: ListeningQuizFeature.State()) { ListeningQuizFeature() }
     let settings = Store(initialState: SpeechSettingsFeature.State()) { SpeechSettingsFeature() }
     let appearance = Task { quiz.send(.onTask) }
@@ -140,7 +144,8 @@ struct DependencyOwnershipTests {
     try await inTime("the end of the observation") { await observation.finish() }
   }
 
-  @Test func theOwnerIsReplacedLikeAnyDependency() {
+  @Test("A store's override replaces the owner of the settings for that store only")
+  func theOwnerIsReplacedLikeAnyDependency() {
     let quiz = Store(initialState: ListeningQuizFeature.State()) {
       ListeningQuizFeature()
     } withDependencies: {

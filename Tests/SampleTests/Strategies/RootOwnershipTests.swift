@@ -5,7 +5,7 @@ import SharedStateStoreTesting
 import Testing
 
 /// The root of a program owns the state. Features below read and write it, or edit a copy and return that.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Strategies: root ownership", .timeLimit(.minutes(5)))
 struct RootOwnershipTests {
   struct SyncUp: Equatable, Identifiable, Sendable {
     let id: Int
@@ -168,7 +168,8 @@ struct RootOwnershipTests {
     return TestStore(initialState: state) { AppFeature() }
   }
 
-  @Test func parentAndChildReadAndWriteTheSameState() {
+  @Test("A parent and its child read and write the same state")
+  func parentAndChildReadAndWriteTheSameState() {
     let store = Store(initialState: AppFeature.State()) { AppFeature() }
     let list = store.scope(state: \.syncUpsList, action: { .syncUpsList($0) })
     list.send(.syncUpAdded(design))
@@ -176,7 +177,8 @@ struct RootOwnershipTests {
     #expect(list.syncUps == [design])
   }
 
-  @Test func theStackIsScopedTo() {
+  @Test("A store scoped to the stack pops a screen from the parent's stack")
+  func theStackIsScopedTo() {
     let store = Store(initialState: AppFeature.State()) { AppFeature() }
     let path = store.scope(state: \.path, action: { .path($0) })
     store.send(.syncUpsList(.syncUpAdded(design)))
@@ -186,13 +188,15 @@ struct RootOwnershipTests {
     #expect(store.path.isEmpty)
   }
 
-  @Test func theDetailIsAnotherCopy() async {
+  @Test("A tapped sync-up is copied to the detail on the stack")
+  func theDetailIsAnotherCopy() async {
     let store = TestStore(initialState: AppFeature.State()) { AppFeature() }
     await store.send(.syncUpsList(.syncUpAdded(design))) { $0.syncUpsList.syncUps = [design] }
     await store.send(.syncUpTapped(1)) { $0.path[id: 0] = .detail(SyncUpDetail.State(syncUp: design)) }
   }
 
-  @Test func aCopyIsEditedAndThenDelegated() async {
+  @Test("An edited copy replaces the original in the detail and, by delegation, in the list")
+  func aCopyIsEditedAndThenDelegated() async {
     let store = makeStore()
     await store.send(.path(.element(id: 0, action: .detail(.editButtonTapped)))) {
       $0.path[id: 0] = .detail(
@@ -214,7 +218,8 @@ struct RootOwnershipTests {
     }
   }
 
-  @Test func aCopyIsEditedAndThrownAway() async {
+  @Test("A cancelled edit changes neither the detail nor the list")
+  func aCopyIsEditedAndThrownAway() async {
     let store = makeStore()
     store.exhaustivity = .off
     await store.send(.path(.element(id: 0, action: .detail(.editButtonTapped))))

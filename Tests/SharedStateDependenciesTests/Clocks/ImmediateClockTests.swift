@@ -1,8 +1,10 @@
 import SharedStateDependencies
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ImmediateClockTests {
-  @Test func sleepsEndAtOnceAndTheTimeJumps() async throws {
+@Suite("ImmediateClock", .timeLimit(.minutes(5)))
+struct ImmediateClockTests {
+  @Test("Sleeps end immediately, and the time jumps to the deadline")
+  func sleepsEndAtOnceAndTheTimeJumps() async throws {
     let clock = ImmediateClock()
     try await clock.sleep(for: .seconds(60))
     #expect(clock.now.offset == .seconds(60))
@@ -13,7 +15,7 @@ import Testing
     #expect(clock.minimumResolution == .zero)
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test("A loop of sleeps lets other tasks run", .timeLimit(.minutes(5)))
   func loopOfSleepsLetsOthersRun() async throws {
     let timer = Task {
       let clock: any Clock<Duration> = .immediate
@@ -24,7 +26,8 @@ import Testing
     await #expect(throws: CancellationError.self) { try await timer.end() }
   }
 
-  @Test func cancelledTaskDoesNotSleep() async {
+  @Test("A cancelled task does not sleep")
+  func cancelledTaskDoesNotSleep() async {
     let clock = ImmediateClock()
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }

@@ -2,13 +2,15 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(5))) struct SleepScheduleTests {
+@Suite("SleepSchedule", .timeLimit(.minutes(5)))
+struct SleepScheduleTests {
   private typealias Instant = OffsetInstant<Duration>
   private var schedule = SleepSchedule<Instant, String>(now: Instant())
 
   private func second(_ seconds: Int) -> Instant { Instant(offset: .seconds(seconds)) }
 
-  @Test mutating func sleepsEndInTheOrderOfTheirDeadlinesAndBeginnings() {
+  @Test("Sleeps end by deadline, and with equal deadlines in the order in which they began")
+  mutating func sleepsEndInTheOrderOfTheirDeadlinesAndBeginnings() {
     _ = schedule.begin("late", until: second(3))
     _ = schedule.begin("first", until: second(1))
     _ = schedule.begin("second", until: second(1))
@@ -25,7 +27,8 @@ import Testing
     #expect(schedule.count == 1)
   }
 
-  @Test mutating func sleepThatBeginsMeanwhileEndsInItsTurn() {
+  @Test("A sleep that begins during an advance ends in its turn")
+  mutating func sleepThatBeginsMeanwhileEndsInItsTurn() {
     _ = schedule.begin("timer", until: second(1))
     _ = schedule.begin("other", until: second(3))
     #expect(schedule.advance(to: second(3)) == "timer")
@@ -35,7 +38,8 @@ import Testing
     #expect(schedule.advance(to: second(3)) == "other")
   }
 
-  @Test mutating func deadlineInThePastIsNoSleepAndThePresentIsOne() {
+  @Test("A sleep until the past does not begin, but a sleep until the present does")
+  mutating func deadlineInThePastIsNoSleepAndThePresentIsOne() {
     #expect(schedule.advance(to: second(2)) == nil)
     #expect(schedule.begin("past", until: second(1)) == nil)
     #expect(schedule.begin("present", until: second(2)) != nil)
@@ -43,7 +47,8 @@ import Testing
     #expect(schedule.advance(to: second(2)) == nil)
   }
 
-  @Test mutating func timeDoesNotGoBack() {
+  @Test("The time does not go back")
+  mutating func timeDoesNotGoBack() {
     #expect(schedule.advance(to: second(2)) == nil)
     _ = schedule.begin("present", until: second(2))
     #expect(schedule.advance(to: second(1)) == nil)
@@ -51,7 +56,8 @@ import Testing
     #expect(schedule.count == 1)
   }
 
-  @Test mutating func sleepEndsOnce() throws {
+  @Test("A sleep ends only once")
+  mutating func sleepEndsOnce() throws {
     let begun = schedule.begin("sleeper", until: second(1))
     let id = try #require(begun)
     #expect(schedule.end(id) == "sleeper")
@@ -64,7 +70,8 @@ import Testing
     #expect(schedule.end(other) == nil)
   }
 
-  @Test mutating func allEndAtOnce() {
+  @Test("endAll ends every sleep by deadline without advancing the time")
+  mutating func allEndAtOnce() {
     _ = schedule.begin("late", until: second(2))
     _ = schedule.begin("early", until: second(1))
     #expect(schedule.endAll() == ["early", "late"])
@@ -72,7 +79,8 @@ import Testing
     #expect(schedule.now == second(0))
   }
 
-  @Test mutating func everyBeginningAndEndIsCounted() throws {
+  @Test("Every beginning and end of a sleep is counted")
+  mutating func everyBeginningAndEndIsCounted() throws {
     let begun = schedule.begin("a", until: second(1))
     let id = try #require(begun)
     _ = schedule.begin("b", until: second(1))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("TestClock", .timeLimit(.minutes(5)))
 @MainActor final class TestClockTests {
   private let clock = TestClock()
   private var log: [Int] = []
@@ -25,7 +25,8 @@ import Testing
     try await eventually("the log \(numbers)") { [self] in await log == numbers }
   }
 
-  @Test func sleepsEndInTheOrderOfTheirDeadlines() async throws {
+  @Test("Sleeps end in the order of their deadlines")
+  func sleepsEndInTheOrderOfTheirDeadlines() async throws {
     let tasks = [sleeper(3, seconds: 3), sleeper(1, seconds: 1), sleeper(2, seconds: 2), sleeper(9, seconds: 9)]
     try await sleeps(4)
     await clock.advance(by: .seconds(2))
@@ -38,7 +39,8 @@ import Testing
     await #expect(throws: CancellationError.self) { try await tasks[3].end() }
   }
 
-  @Test func timerThatIsAboutToStartTicksWhileTheTimePasses() async throws {
+  @Test("A timer that is about to start ticks while the clock advances")
+  func timerThatIsAboutToStartTicksWhileTheTimePasses() async throws {
     let timer = Task {
       while true {
         try await clock.sleep(for: .seconds(1))
@@ -51,7 +53,8 @@ import Testing
     await #expect(throws: CancellationError.self) { try await timer.end() }
   }
 
-  @Test func timeStandsStillByItself() async throws {
+  @Test("A sleep does not end before the clock reaches its deadline")
+  func timeStandsStillByItself() async throws {
     let task = sleeper(1, seconds: 1)
     try await sleeps(1)
     await clock.advance(by: .milliseconds(999))
@@ -62,7 +65,8 @@ import Testing
     #expect(log == [1])
   }
 
-  @Test func sleepOfNoTimeEndsWithTheNextAdvance() async throws {
+  @Test("A sleep of zero duration ends with the next advance")
+  func sleepOfNoTimeEndsWithTheNextAdvance() async throws {
     let task = sleeper(1, seconds: 0)
     try await sleeps(1)
     await clock.advance()
@@ -70,13 +74,15 @@ import Testing
     #expect(clock.now.offset == .zero)
   }
 
-  @Test func deadlineInThePastIsNoSleep() async throws {
+  @Test("A sleep until the past ends immediately")
+  func deadlineInThePastIsNoSleep() async throws {
     await clock.advance(by: .seconds(2))
     try await clock.sleep(until: .init(offset: .seconds(1)))
     #expect(clock.now.offset == .seconds(2))
   }
 
-  @Test func cancelledSleepEndsAtOnce() async throws {
+  @Test("A sleep ends immediately when its task is cancelled")
+  func cancelledSleepEndsAtOnce() async throws {
     let task = sleeper(1, seconds: 1)
     try await sleeps(1)
     task.cancel()
@@ -85,16 +91,18 @@ import Testing
     try await clock.checkSuspension()
   }
 
-  @Test func cancelledTaskDoesNotBeginToSleep() async {
+  @Test("A sleep in a task that is already cancelled ends with an error")
+  func cancelledTaskDoesNotBeginToSleep() async {
     let task = Task { [clock] in
       withUnsafeCurrentTask { $0?.cancel() }
       try await clock.sleep(for: .seconds(1))
     }
     await #expect(throws: CancellationError.self) { try await task.end() }
-    #expect(clock.sleepCount == 0)
+    #expect(clock.eventCount == 0)
   }
 
-  @Test func sleepsAreNoticed() async throws {
+  @Test("checkSuspension throws while a task sleeps")
+  func sleepsAreNoticed() async throws {
     try await clock.checkSuspension()
     let task = sleeper(1, seconds: 1)
     try await sleeps(1)
@@ -104,7 +112,8 @@ import Testing
     try await task.end()
   }
 
-  @Test func runGoesOnUntilNobodySleeps() async throws {
+  @Test("run advances the clock until no task sleeps")
+  func runGoesOnUntilNobodySleeps() async throws {
     let task = Task {
       for number in 1...20 {
         try await clock.sleep(for: .seconds(number))
@@ -118,7 +127,8 @@ import Testing
     #expect(clock.now.offset == .seconds(210))
   }
 
-  @Test func runThatDoesNotEndIsReported() async throws {
+  @Test("run reports a sleep that outlasts its timeout, and cancels it")
+  func runThatDoesNotEndIsReported() async throws {
     let task = sleeper(1, seconds: 1)
     try await sleeps(1)
     let line = #line + 2
@@ -131,7 +141,8 @@ import Testing
     #expect(log.isEmpty)
   }
 
-  @Test func runOfSleepsOfNoTimeIsReportedToo() async throws {
+  @Test("run reports a task that never stops sleeping for zero duration")
+  func runOfSleepsOfNoTimeIsReportedToo() async throws {
     let task = Task {
       while true { try await clock.sleep(for: .zero) }
     }
@@ -144,7 +155,8 @@ import Testing
     await #expect(throws: CancellationError.self) { try await task.end() }
   }
 
-  @Test func advanceEndsWithItsTask() async throws {
+  @Test("An endless advance ends when its task is cancelled")
+  func advanceEndsWithItsTask() async throws {
     let zero = Task {
       // Never ends: each sleep is due as soon as it begins.
       while true { try await clock.sleep(for: .zero) }
@@ -158,7 +170,8 @@ import Testing
     await #expect(throws: CancellationError.self) { try await zero.end() }
   }
 
-  @Test func clockCanBeAnyClock() async throws {
+  @Test("A test clock overrides the continuousClock dependency")
+  func clockCanBeAnyClock() async throws {
     try await withDependencies {
       $0.continuousClock = clock
     } operation: {
@@ -170,7 +183,8 @@ import Testing
     }
   }
 
-  @Test nonisolated func manySleepersOnManyThreadsWakeOnce() async throws {
+  @Test("run wakes all tasks that sleep concurrently")
+  nonisolated func manySleepersOnManyThreadsWakeOnce() async throws {
     let clock = TestClock()
     var awake = 0
     try await withThrowingTaskGroup { group in

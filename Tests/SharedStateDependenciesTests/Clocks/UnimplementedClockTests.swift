@@ -2,20 +2,34 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct UnimplementedClockTests {
-  @Test func everyUseIsReportedWhereTheClockWasMade() async throws {
+@Suite("UnimplementedClock", .timeLimit(.minutes(5)))
+struct UnimplementedClockTests {
+  @Test("Every use of the clock is reported, and a sleep at the line that made the clock")
+  func everyUseIsReportedWhereTheClockWasMade() async throws {
     let line = #line + 1
     let clock = UnimplementedClock(name: "The clock of the test")
+    let isReported: @Sendable (Issue) -> Bool = {
+      "\($0)".contains("The clock of the test is not implemented") && $0.sourceLocation?.line == line
+    }
     try await withKnownIssue {
       try await clock.sleep(for: .seconds(3600))
     } matching: {
-      "\($0)".contains("The clock of the test is not implemented") && $0.sourceLocation?.line == line
+      isReported($0)
     }
-    withKnownIssue { _ = clock.now }
-    withKnownIssue { _ = clock.minimumResolution }
+    withKnownIssue {
+      _ = clock.now
+    } matching: {
+      isReported($0)
+    }
+    withKnownIssue {
+      _ = clock.minimumResolution
+    } matching: {
+      isReported($0)
+    }
   }
 
-  @Test func dependencyIsReportedWhenItIsUsedOnly() async throws {
+  @Test("A clock that a test has not overridden is reported when used, but not when read")
+  func dependencyIsReportedWhenItIsUsedOnly() async throws {
     let line = #line + 1
     @Dependency(\.continuousClock) var clock
     let held = clock
@@ -26,12 +40,13 @@ import Testing
     }
   }
 
-  @Test func liveClockIsTheContinuousOne() {
+  @Test("The live and preview clocks are the continuous clock")
+  func liveClockIsTheContinuousOne() {
     #expect(DependencyValues.live.continuousClock is ContinuousClock)
     #expect(DependencyValues.preview.continuousClock is ContinuousClock)
   }
 
-  @Test(.dependency(\.continuousClock, .immediate))
+  @Test("A clock that a trait overrides is used without an issue", .dependency(\.continuousClock, .immediate))
   func clockCanBeOverriddenByATrait() async throws {
     @Dependency(\.continuousClock) var clock
     try await clock.sleep(for: .seconds(3600))

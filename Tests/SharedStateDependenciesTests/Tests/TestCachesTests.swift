@@ -2,15 +2,18 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(5))) struct TestCachesTests {
-  @Test func cacheBelongsToItsTest() {
+@Suite("TestCaches", .timeLimit(.minutes(5)))
+struct TestCachesTests {
+  @Test("Each test has its own cache")
+  func cacheBelongsToItsTest() {
     let caches = TestCaches(capacity: 10)
     let first = caches.cache(for: TestRun(1))
     #expect(caches.cache(for: TestRun(1)) === first)
     #expect(caches.cache(for: TestRun(2)) !== first)
   }
 
-  @Test func numberOfCachesIsBoundedAndTheOldestGo() {
+  @Test("The number of caches is bounded, and the least recently used are removed")
+  func numberOfCachesIsBoundedAndTheOldestGo() {
     weak var oldest: DependencyCache?
     let caches = TestCaches(capacity: 10)
     oldest = caches.cache(for: TestRun(-1))
@@ -23,7 +26,8 @@ import Testing
     #expect(oldest == nil)
   }
 
-  @Test func resetForgetsValues() {
+  @Test("A reset cache creates its values again")
+  func resetForgetsValues() {
     let cache = DependencyCache()
     func counter() -> Counter {
       cache.value(of: CounterKey.self, context: nil, settles: true) { _ in Counter() }

@@ -3,25 +3,27 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct DateGeneratorTests {
+@Suite("DateGenerator", .timeLimit(.minutes(5)))
+struct DateGeneratorTests {
   @Dependency(\.date) var date
   @Dependency(\.date.now) var now
 
   private static let day = Date(timeIntervalSince1970: 86_400)
 
-  @Test(.dependency(\.date.now, day))
+  @Test("A generator whose now is overridden returns that date without an issue", .dependency(\.date.now, day))
   func overrideOfNowIsConstantAndReportsNothing() {
     #expect(date() == Self.day)
     #expect(date.now == Self.day)
     #expect(now == Self.day)
   }
 
-  @Test(.dependencies { $0.date = .constant(day) })
+  @Test("A constant generator always returns the same date", .dependencies { $0.date = .constant(day) })
   func constantIsAlwaysTheSame() {
     #expect([date(), date(), now] == [Self.day, Self.day, Self.day])
   }
 
-  @Test func closureIsAskedEachTime() {
+  @Test("A generator calls its closure for each date")
+  func closureIsAskedEachTime() {
     let uuid = UUIDGenerator.incrementing
     withDependencies {
       $0.date = DateGenerator { Date(timeIntervalSince1970: uuid() == UUID(0) ? 1 : 2) }
@@ -31,7 +33,8 @@ import Testing
     }
   }
 
-  @Test func testThatDoesNotOverrideFails() {
+  @Test("A test that reads the date without an override fails")
+  func testThatDoesNotOverrideFails() {
     withKnownIssue {
       #expect(date() > Self.day)
     } matching: {
@@ -39,7 +42,8 @@ import Testing
     }
   }
 
-  @Test func overrideDoesNotHideALaterUse() {
+  @Test("Using the date after an override has ended reports an issue")
+  func overrideDoesNotHideALaterUse() {
     withDependencies {
       $0.date.now = Self.day
     } operation: {
@@ -52,17 +56,20 @@ import Testing
     }
   }
 
-  @Test func preparedNowIsConstant() {
+  @Test("A generator whose now is prepared returns that date")
+  func preparedNowIsConstant() {
     prepareDependencies { $0.date.now = Self.day }
     #expect(date() == Self.day)
   }
 
-  @Test func liveDateIsThePresent() {
+  @Test("The live date is not in the past")
+  func liveDateIsThePresent() {
     let before = Date()
     withDependencies {
       $0 = .live
     } operation: {
-      #expect(date() >= before)
+      let now = date()
+      #expect(before <= now && now <= Date())
     }
   }
 }

@@ -4,7 +4,7 @@ import SharedStateTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Dependencies of effects", .timeLimit(.minutes(5)))
 struct EffectDependenciesTests {
   @Test("In a test, work that nobody waits for is done when the call returns")
   func fireAndForget() async {

@@ -4,12 +4,14 @@ import SharedStateTesting
 import Testing
 
 /// Calendar, locale and time zone.
-@Suite(.timeLimit(.minutes(5))) struct RegionTests {
+@Suite("Calendar, locale and time zone", .timeLimit(.minutes(5)))
+struct RegionTests {
   @Dependency(\.calendar) var calendar
   @Dependency(\.locale) var locale
   @Dependency(\.timeZone) var timeZone
 
   @Test(
+    "Overrides of the calendar, locale and time zone are in force",
     .dependency(\.calendar, Calendar(identifier: .buddhist)),
     .dependency(\.calendar.firstWeekday, 3),
     .dependency(\.locale, Locale(identifier: "de_DE")),
@@ -22,7 +24,8 @@ import Testing
     #expect(timeZone == .gmt)
   }
 
-  @Test func testThatDoesNotOverrideFails() {
+  @Test("A test that reads the calendar, locale or time zone without an override fails")
+  func testThatDoesNotOverrideFails() {
     withKnownIssue {
       _ = calendar
     } matching: {
@@ -40,7 +43,8 @@ import Testing
     }
   }
 
-  @Test func liveOnesAreThoseOfTheUser() {
+  @Test("The live calendar, locale and time zone are those of the user")
+  func liveOnesAreThoseOfTheUser() {
     withDependencies {
       $0 = .live
     } operation: {

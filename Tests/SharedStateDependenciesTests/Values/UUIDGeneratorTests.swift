@@ -3,22 +3,28 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct UUIDGeneratorTests {
+@Suite("UUIDGenerator", .timeLimit(.minutes(5)))
+struct UUIDGeneratorTests {
   @Dependency(\.uuid) var uuid
 
-  @Test(.dependency(\.uuid, .incrementing), arguments: 0..<2)
+  @Test(
+    "An incrementing generator starts at zero in each test case",
+    .dependency(\.uuid, .incrementing),
+    arguments: 0..<2
+  )
   func incrementingStartsAtZeroInEachCase(index: Int) {
     #expect(uuid().uuidString == "00000000-0000-0000-0000-000000000000")
     #expect(uuid().uuidString == "00000000-0000-0000-0000-000000000001")
     #expect(uuid() == UUID(2))
   }
 
-  @Test(.dependency(\.uuid, .constant(UUID(7))))
+  @Test("A constant generator always returns the same UUID", .dependency(\.uuid, .constant(UUID(7))))
   func constantIsAlwaysTheSame() {
     #expect([uuid(), uuid()] == [UUID(7), UUID(7)])
   }
 
-  @Test func incrementingGivesNoNumberTwice() async {
+  @Test("An incrementing generator returns each number once to concurrent tasks")
+  func incrementingGivesNoNumberTwice() async {
     let uuid = UUIDGenerator.incrementing
     let made = await withTaskGroup { group in
       for _ in 0..<100 { group.addTask { uuid() } }
@@ -27,16 +33,20 @@ import Testing
     #expect(made == Set((0..<100).map { UUID($0) }))
   }
 
-  @Test(arguments: [
-    (42, "00000000-0000-0000-0000-00000000002A"),
-    (0x1234_5678_9ABC, "00000000-0000-0000-0000-123456789ABC"),
-    (-1, "00000000-0000-0000-FFFF-FFFFFFFFFFFF"),
-  ])
+  @Test(
+    "A UUID made from a number ends with its hexadecimal digits",
+    arguments: [
+      (42, "00000000-0000-0000-0000-00000000002A"),
+      (0x1234_5678_9ABC, "00000000-0000-0000-0000-123456789ABC"),
+      (-1, "00000000-0000-0000-FFFF-FFFFFFFFFFFF"),
+    ]
+  )
   func numberIsTheEndOfAnIdentifier(number: Int, text: String) {
     #expect(UUID(number).uuidString == text)
   }
 
-  @Test func testThatDoesNotOverrideFails() {
+  @Test("A test that generates a UUID without an override fails")
+  func testThatDoesNotOverrideFails() {
     withKnownIssue {
       #expect(uuid() != uuid())
     } matching: {

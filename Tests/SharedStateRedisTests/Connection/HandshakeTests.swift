@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedis
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The handshake of a connection", .timeLimit(.minutes(5)))
 struct HandshakeTests {
   private let digest = String(repeating: "a", count: 40)
   private let formatter = RedisFormatter()
@@ -28,7 +28,8 @@ struct HandshakeTests {
     return handshake
   }
 
-  @Test func asksForEverythingAtOnceInTheRightOrder() throws {
+  @Test("A handshake sends AUTH, SELECT, SETNAME, ROLE and INFO in this order before any reply")
+  func asksForEverythingAtOnceInTheRightOrder() throws {
     _ = try handshake("", url: "redis://user:secret@h/3?label=me")
     let text = String(decoding: formatter.bytes, as: UTF8.self)
     let start =
@@ -37,7 +38,8 @@ struct HandshakeTests {
     #expect(text.hasPrefix(start))
   }
 
-  @Test func aPrimaryIsReadyOnceEverythingIsAnswered() throws {
+  @Test("A handshake is done, and knows the server's facts, once every command is answered")
+  func aPrimaryIsReadyOnceEverythingIsAnswered() throws {
     let role = "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
     #expect(try !handshake("+OK\r\n\(role)").isDone)
     func bulk(_ text: String) -> String { "$\(text.utf8.count)\r\n\(text)\r\n" }
@@ -62,7 +64,8 @@ struct HandshakeTests {
     #expect(subscriber.isDone)
   }
 
-  @Test func nameRoleAndScriptCanBeDoneWithout() throws {
+  @Test("A handshake is done even if its name, role, information and scripts are refused")
+  func nameRoleAndScriptCanBeDoneWithout() throws {
     for error in ["NOPERM no", "ERR unknown command"] {
       let handshake = try handshake(String(repeating: "-\(error)\r\n", count: error.hasPrefix("ERR") ? 9 : 5))
       #expect(handshake.isDone)
@@ -74,26 +77,29 @@ struct HandshakeTests {
     reason: "max number of clients reached; raise the server's maxclients"
   )
 
-  @Test(arguments: [
-    ("-NOAUTH Authentication required.\r\n", "redis://h", RedisSharedStateError.authenticationFailed),
-    ("-WRONGPASS no\r\n", "redis://:p@h", .authenticationFailed),
-    ("-ERR AUTH called without any password configured\r\n", "redis://:p@h", .authenticationFailed),
-    (
-      "-ERR DB index is out of range\r\n", "redis://h/99",
-      .invalidURL(reason: "the server has no database of its number")
-    ),
-    ("-NOPERM no\r\n", "redis://h/1", .permissionDenied(operation: "SELECT")),
-    ("+OK\r\n*1\r\n$5\r\nslave\r\n", "redis://h", .notPrimary),
-    ("+OK\r\n*1\r\n$8\r\nsentinel\r\n", "redis://h", Handshake.isSentinel),
-    ("+OK\r\n*1\r\n$6\r\nmaster\r\n$18\r\nredis_mode:cluster\r\n", "redis://h", Handshake.isNode),
-    ("+OK\r\n*1\r\n$6\r\nmaster\r\n$19\r\nserver_mode:cluster\r\n", "redis://h", Handshake.isNode),
-    ("+OK\r\n*1\r\n$6\r\nmaster\r\n-LOADING no\r\n", "redis://h", .serverError(code: "LOADING")),
-    ("+OK\r\n*1\r\n$6\r\nmaster\r\n$9\r\nloading:1\r\n", "redis://h", .serverError(code: "LOADING")),
-    ("-ERR max number of clients reached\r\n", "redis://h", noRoom),
-    ("-ERR max number of clients reached\r\n", "redis://:p@h", noRoom),
-    ("-DENIED protected mode\r\n", "redis://h", .serverError(code: "DENIED")),
-    ("+NO\r\n", "redis://h", .protocolViolation(reason: "the handshake has an unknown reply")),
-  ])
+  @Test(
+    "A handshake fails with the reason why the connection cannot be used",
+    arguments: [
+      ("-NOAUTH Authentication required.\r\n", "redis://h", RedisSharedStateError.authenticationFailed),
+      ("-WRONGPASS no\r\n", "redis://:p@h", .authenticationFailed),
+      ("-ERR AUTH called without any password configured\r\n", "redis://:p@h", .authenticationFailed),
+      (
+        "-ERR DB index is out of range\r\n", "redis://h/99",
+        .invalidURL(reason: "the server has no database of its number")
+      ),
+      ("-NOPERM no\r\n", "redis://h/1", .permissionDenied(operation: "SELECT")),
+      ("+OK\r\n*1\r\n$5\r\nslave\r\n", "redis://h", .notPrimary),
+      ("+OK\r\n*1\r\n$8\r\nsentinel\r\n", "redis://h", Handshake.isSentinel),
+      ("+OK\r\n*1\r\n$6\r\nmaster\r\n$18\r\nredis_mode:cluster\r\n", "redis://h", Handshake.isNode),
+      ("+OK\r\n*1\r\n$6\r\nmaster\r\n$19\r\nserver_mode:cluster\r\n", "redis://h", Handshake.isNode),
+      ("+OK\r\n*1\r\n$6\r\nmaster\r\n-LOADING no\r\n", "redis://h", .serverError(code: "LOADING")),
+      ("+OK\r\n*1\r\n$6\r\nmaster\r\n$9\r\nloading:1\r\n", "redis://h", .serverError(code: "LOADING")),
+      ("-ERR max number of clients reached\r\n", "redis://h", noRoom),
+      ("-ERR max number of clients reached\r\n", "redis://:p@h", noRoom),
+      ("-DENIED protected mode\r\n", "redis://h", .serverError(code: "DENIED")),
+      ("+NO\r\n", "redis://h", .protocolViolation(reason: "the handshake has an unknown reply")),
+    ]
+  )
   func whatKeepsAConnectionFromBeingOfUseIsThrown(replies: String, url: String, error: RedisSharedStateError) {
     #expect(throws: error) { try handshake(replies, url: url) }
   }

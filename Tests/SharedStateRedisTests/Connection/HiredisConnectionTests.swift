@@ -20,7 +20,7 @@ private enum Sample {
   }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("HiredisConnection", .timeLimit(.minutes(5)))
 struct HiredisConnectionTests {
   private let peer = ScriptedPeer()
   private let names = Sample.names
@@ -32,7 +32,7 @@ struct HiredisConnectionTests {
     if case .reply(_, .failure(let error)) = event { error } else { nil }
   }
 
-  @Test("a key that is not UTF-8 is not mistaken for its repaired form")
+  @Test("An invalidated key that is not valid UTF-8 is ignored, not repaired")
   func invalidKeys() throws {
     let connection = peer.connection(.subscriber)
     let channel = "$20\r\n__redis__:invalidate\r\n"
@@ -44,7 +44,8 @@ struct HiredisConnectionTests {
     #expect(keys == ["b"])
   }
 
-  @Test func aStagedDocumentThatWasLostIsStagedAgain() throws {
+  @Test("A staged document that was lost is staged again")
+  func aStagedDocumentThatWasLostIsStagedAgain() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: commit(isLarge: true))])
     let request = peer.heard()
@@ -58,14 +59,16 @@ struct HiredisConnectionTests {
     #expect(peer.heard() == request)
   }
 
-  @Test func aServerThatLosesEveryStagedDocumentIsGivenUpOn() throws {
+  @Test("A commit fails once its staged document is lost three times")
+  func aServerThatLosesEveryStagedDocumentIsGivenUpOn() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: commit(isLarge: true))])
     peer.say(String(repeating: "+OK\r\n*1\r\n$7\r\nstaging\r\n", count: 3))
     #expect(failure(try connection.receive(until: soon).first) == .serverError(code: "STAGING"))
   }
 
-  @Test func aDocumentThatMayNotBeStagedFailsItsCommitOnly() throws {
+  @Test("A document that cannot be staged fails only its own commit")
+  func aDocumentThatMayNotBeStagedFailsItsCommitOnly() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: commit(isLarge: true)), RedisRequest(id: 2, command: commit())])
     peer.say("-OOM no\r\n*1\r\n$7\r\nstaging\r\n$6\r\nok 5 4\r\n")
@@ -78,7 +81,7 @@ struct HiredisConnectionTests {
   }
 
   @Test(
-    "an answer with an implausible revision fails only its commit",
+    "An answer with an implausible revision fails only its commit",
     arguments: [
       "ok 9007199254740993 0", "ok 7881299347898369 7881299347898368", "ok 5 9007199254740993",
     ]
@@ -98,7 +101,8 @@ struct HiredisConnectionTests {
     }
   }
 
-  @Test func ofManyCommitsWithAnUnknownScriptOneBringsTheSource() throws {
+  @Test("Of many commits with an unknown script, only one retry sends the source")
+  func ofManyCommitsWithAnUnknownScriptOneBringsTheSource() throws {
     let connection = peer.connection()
     try connection.send((0..<10).map { RedisRequest(id: $0, command: commit()) })
     _ = peer.heard()
@@ -114,7 +118,8 @@ struct HiredisConnectionTests {
     #expect(retried.components(separatedBy: "EVALSHA\r\n").count == 10)
   }
 
-  @Test func ofRestoresThatFailTogetherEachIsTriedAlone() throws {
+  @Test("Restores that fail together are retried one by one")
+  func ofRestoresThatFailTogetherEachIsTriedAlone() throws {
     let connection = peer.connection()
     let meta = Meta(revision: Revision(5), parent: Revision(4), kind: .set, writer: "w")
     try connection.send(
@@ -140,7 +145,7 @@ struct HiredisConnectionTests {
     #expect(peer.heard().components(separatedBy: "EVALSHA\r\n").count == 4)
   }
 
-  @Test(arguments: [1, 20])
+  @Test("Commits to a server that knows no script fail after at most three commands each", arguments: [1, 20])
   func aServerThatKnowsNoScriptIsGivenUpOnSoon(commits: UInt64) throws {
     let connection = peer.connection()
     try connection.send((0..<commits).map { RedisRequest(id: $0, command: commit()) })
@@ -157,7 +162,10 @@ struct HiredisConnectionTests {
     #expect(commands <= 3 * commits)
   }
 
-  @Test(arguments: ["ERR Unknown Redis command called from script", "-ERR: not a code", "NOPERM no", ""])
+  @Test(
+    "A commit that took effect reports the command that failed after it",
+    arguments: ["ERR Unknown Redis command called from script", "-ERR: not a code", "NOPERM no", ""]
+  )
   func aCommitThatTookEffectSaysWhatFailedAfterIt(error: String) throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: commit())])
@@ -173,14 +181,16 @@ struct HiredisConnectionTests {
     }
   }
 
-  @Test func aScriptThatStaysUnknownFails() throws {
+  @Test("A commit fails if the retry with the script's source is refused")
+  func aScriptThatStaysUnknownFails() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: commit())])
     peer.say("-NOSCRIPT a\r\n-NOPERM b\r\n")
     #expect(failure(try connection.receive(until: soon).first) == .permissionDenied(operation: "EVALSHA"))
   }
 
-  @Test func keysOfWhichNoneIsThereAreAskedForOnce() throws {
+  @Test("Absent keys of one read are checked with a single EXISTS")
+  func keysOfWhichNoneIsThereAreAskedForOnce() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: .read([names, names, names]))])
     _ = peer.heard()
@@ -194,7 +204,10 @@ struct HiredisConnectionTests {
     #expect(peer.heard().hasPrefix("*4\r\n$6\r\nEXISTS\r\n"))
   }
 
-  @Test(arguments: [":1", "-NOPERM this user has no permissions to run the 'exists' command"])
+  @Test(
+    "A key that becomes a string during a read is read again",
+    arguments: [":1", "-NOPERM this user has no permissions to run the 'exists' command"]
+  )
   func aKeyThatBecomesAStringBetweenTheQuestionsIsReadAgain(howManyAreThere: String) throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: .read([names, names]))])
@@ -210,7 +223,8 @@ struct HiredisConnectionTests {
     #expect(values.last == StoredValue(meta: nil, content: .otherType("list")))
   }
 
-  @Test func anErrorReplyToSubscribeBelongsToItsRequest() throws {
+  @Test("An error reply to SUBSCRIBE fails its own request")
+  func anErrorReplyToSubscribeBelongsToItsRequest() throws {
     let connection = peer.connection(.subscriber)
     try connection.send([
       RedisRequest(id: 1, command: .subscribe(["a", "b"])), RedisRequest(id: 2, command: .subscribe(["c"])),
@@ -233,7 +247,8 @@ struct HiredisConnectionTests {
     #expect(events == ["a says hi", "1 subscribed", "2 true", "3 pong", "4 unsubscribed"])
   }
 
-  @Test func emptyRequestsAreAnsweredAtOnceAndSendNothing() throws {
+  @Test("Empty subscribe and unsubscribe requests are answered immediately and send nothing")
+  func emptyRequestsAreAnsweredAtOnceAndSendNothing() throws {
     let subscriber = peer.connection(.subscriber)
     try subscriber.send([
       RedisRequest(id: 1, command: .subscribe([])), RedisRequest(id: 2, command: .unsubscribe([])),
@@ -243,7 +258,10 @@ struct HiredisConnectionTests {
     #expect(peer.heard() == "*1\r\n$4\r\nPING\r\n")
   }
 
-  @Test(arguments: ["+PONG\r\n", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "HTTP/1.1 200 OK\r\n"])
+  @Test(
+    "Unsolicited data ends the connection with a protocol violation",
+    arguments: ["+PONG\r\n", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "HTTP/1.1 200 OK\r\n"]
+  )
   func whatNobodyAskedForEndsTheConnection(text: String) throws {
     peer.say(text)
     let connection = peer.connection()
@@ -254,7 +272,8 @@ struct HiredisConnectionTests {
     }
   }
 
-  @Test func sendingGoesOnWhileTheServerWaitsForUsToRead() async throws {
+  @Test("Sending does not deadlock with a server that waits for its replies to be read")
+  func sendingGoesOnWhileTheServerWaitsForUsToRead() async throws {
     let count = 50_000
     let connection = peer.connection()
     let peer = peer
@@ -284,7 +303,8 @@ struct HiredisConnectionTests {
     }
   }
 
-  @Test func sendingToAPeerThatNeverReadsWaitsForNothing() throws {
+  @Test("Sending to a peer that does not read never blocks, and resumes later")
+  func sendingToAPeerThatNeverReadsWaitsForNothing() throws {
     let connection = peer.connection()
     try connection.send((0..<100_000).map { RedisRequest(id: $0, command: .ping) })
     peer.say("+PO")
@@ -298,7 +318,7 @@ struct HiredisConnectionTests {
     #expect((unsent - heard..<unsent).contains(connection.stream.formatter.count))
   }
 
-  @Test("a wake-up ends a wait although bytes keep coming, and is then forgotten")
+  @Test("A wake-up ends a wait even while bytes keep arriving, and is then forgotten")
   func wokenWhileBytesCome() throws {
     let waker = Waker()
     let transport = EndlessTransport()
@@ -316,7 +336,8 @@ struct HiredisConnectionTests {
     #expect(!waker.isWoken)
   }
 
-  @Test func aPeerThatHangsUpEndsSendingAndReceivingWithoutASignal() {
+  @Test("A peer that hangs up makes sending and receiving fail without a signal")
+  func aPeerThatHangsUpEndsSendingAndReceivingWithoutASignal() {
     let connection = peer.connection()
     peer.hangUp()
     for _ in 0..<3 {
@@ -333,7 +354,8 @@ struct HiredisConnectionTests {
     }
   }
 
-  @Test func repliesInFrontOfTheEndAreNotLost() throws {
+  @Test("Replies that arrive before the connection ends are delivered")
+  func repliesInFrontOfTheEndAreNotLost() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: .ping)])
     peer.say("+PONG\r\n")
@@ -342,7 +364,8 @@ struct HiredisConnectionTests {
     #expect(throws: RedisSharedStateError.self) { try connection.receive(until: soon) }
   }
 
-  @Test func aWakeUpEndsAWaitAndIsForgotten() throws {
+  @Test("A wake-up ends a wait and is then forgotten")
+  func aWakeUpEndsAWaitAndIsForgotten() throws {
     let waker = Waker()
     let connection = peer.connection()
     waker.wake()
@@ -352,7 +375,8 @@ struct HiredisConnectionTests {
     #expect(poll(&watched, 1, 0) == 0)
   }
 
-  @Test func aPartOfAReplyDoesNotEndAWait() throws {
+  @Test("A partial reply produces no event until the rest arrives")
+  func aPartOfAReplyDoesNotEndAWait() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: .ping)])
     peer.say("+PO")
@@ -362,7 +386,7 @@ struct HiredisConnectionTests {
   }
 
   @Test(
-    "an answer that is larger than its request allows ends the connection before it arrives",
+    "An answer that exceeds the bound of its request ends the connection before it arrives",
     arguments: [
       (.ping, "$4097\r\n"), (.ping, "*1\r\n"), (.role, "*20000\r\n"), (.vitals, "$300000\r\n"),
       (.summarize(Sample.keys), "$5000\r\n"), (.summarize(Sample.keys), ":1\r\n:1\r\n*5\r\n"),
@@ -379,7 +403,7 @@ struct HiredisConnectionTests {
   }
 
   @Test(
-    "so does a message or a list of keys that is too large",
+    "An oversized message or list of keys ends the connection before it arrives",
     arguments: [
       "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$67108864\r\n",
       "*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n*1048576\r\n",
@@ -391,7 +415,7 @@ struct HiredisConnectionTests {
     expectTooMuch { while true { _ = try connection.receive(until: soon) } }
   }
 
-  @Test("each answer may be exactly as large as its own request allows")
+  @Test("Each answer is limited by the bound of its own request")
   func boundOfARequest() throws {
     let connection = peer.connection()
     try connection.send([
@@ -414,7 +438,7 @@ struct HiredisConnectionTests {
     #expect(reason.hasPrefix("a reply has"), sourceLocation: sourceLocation)
   }
 
-  @Test("a whole reply or a large part of one counts as heard, a few bytes do not")
+  @Test("A whole reply or a large part of one counts as heard, but a few bytes do not")
   func heard() throws {
     let connection = peer.connection()
     try connection.send([

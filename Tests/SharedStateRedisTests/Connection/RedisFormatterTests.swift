@@ -2,9 +2,10 @@ import Foundation
 import SharedStateRedis
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("RedisFormatter", .timeLimit(.minutes(5)))
 struct RedisFormatterTests {
-  @Test func encodesArgumentsOfEveryKindAndAnyBytes() {
+  @Test("Strings, arbitrary bytes and numbers are encoded as arguments")
+  func encodesArgumentsOfEveryKindAndAnyBytes() {
     let formatter = RedisFormatter()
     formatter.add { command in
       command.argument("SET")
@@ -20,7 +21,8 @@ struct RedisFormatterTests {
     #expect(Data(formatter.bytes) == expected)
   }
 
-  @Test func anEmptyDocumentIsAnArgument() {
+  @Test("Empty data is encoded as an empty argument")
+  func anEmptyDocumentIsAnArgument() {
     let formatter = RedisFormatter()
     formatter.add { command in
       command.argument("ECHO")
@@ -29,7 +31,8 @@ struct RedisFormatterTests {
     #expect(Data(formatter.bytes) == Data("*2\r\n$4\r\nECHO\r\n$0\r\n\r\n".utf8))
   }
 
-  @Test func keepsTheOrderOfCommandsWhateverWasSentInBetween() {
+  @Test("Commands keep their order however many bytes are sent in between")
+  func keepsTheOrderOfCommandsWhateverWasSentInBetween() {
     let formatter = RedisFormatter()
     var (expected, sent) = (Data(), Data())
     for number in 0..<5_000 {

@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedis
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("RedisParser", .timeLimit(.minutes(5)))
 struct RedisParserTests {
   private let parser = RedisParser()
 
@@ -10,7 +10,8 @@ struct RedisParserTests {
     try Array(text.utf8).withUnsafeBytes { (bytes) throws in try parser.feed(bytes) }
   }
 
-  @Test func readsEveryKindOfReply() throws {
+  @Test("Every kind of reply is read")
+  func readsEveryKindOfReply() throws {
     try feed("+OK\r\n-ERR no\r\n:-7\r\n$3\r\na\r\n\r\n$-1\r\n*-1\r\n*3\r\n$1\r\nx\r\n*1\r\n:1\r\n$0\r\n\r\n")
     var reply = try #require(try parser.next())
     #expect(reply.kind == .status && reply.isEqual(to: "OK") && !reply.isEqual(to: "OKAY"))
@@ -29,7 +30,8 @@ struct RedisParserTests {
     #expect(try parser.next() == nil)
   }
 
-  @Test func readsRepliesThatArriveByteByByte() throws {
+  @Test("Replies that arrive byte by byte are read")
+  func readsRepliesThatArriveByteByByte() throws {
     var found: [String] = []
     for byte in "*2\r\n$5\r\nhello\r\n+there\r\n$2\r\nme\r\n" {
       try feed(String(byte))
@@ -40,7 +42,10 @@ struct RedisParserTests {
     #expect(found == ["hello there", "me"])
   }
 
-  @Test(arguments: ["HTTP/1.1 400 Bad Request\r\n", "$x\r\n", "?\r\n"])
+  @Test(
+    "Input that does not follow the protocol is a protocol violation",
+    arguments: ["HTTP/1.1 400 Bad Request\r\n", "$x\r\n", "?\r\n"]
+  )
   func refusesWhatIsNotTheProtocol(text: String) throws {
     try feed(text)
     let error = #expect(throws: RedisSharedStateError.self) { _ = try parser.next() }
@@ -50,7 +55,8 @@ struct RedisParserTests {
     }
   }
 
-  @Test func refusesArraysDeeperThanTheReaderGoes() throws {
+  @Test("Arrays that are nested too deeply are refused")
+  func refusesArraysDeeperThanTheReaderGoes() throws {
     try feed(String(repeating: "*1\r\n", count: 12))
     #expect(throws: RedisSharedStateError.self) { _ = try parser.next() }
   }

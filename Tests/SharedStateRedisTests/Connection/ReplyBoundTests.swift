@@ -38,7 +38,7 @@ struct ReplyBoundTests {
   }
 
   @Test(
-    "an endless reply is refused soon",
+    "An endless reply is refused shortly after it exceeds its bound",
     arguments: [
       ("+", "a"), ("-", "a"), (":", "1"), ("$", "1"), ("*", "1"), ("$", "0"), ("$500000\r\n", "a"),
       ("*100\r\n$15000\r\n", "a"), ("*100\r\n", "$800\r\n"),
@@ -56,7 +56,7 @@ struct ReplyBoundTests {
   }
 
   @Test(
-    "a reply that announces too much is refused before it arrives",
+    "A reply that announces more than its bound is refused before it arrives",
     arguments: [
       ("$20001\r\n", "a reply has more than the allowed 20000 bytes"),
       ("$536870912\r\n", "a reply has more than the allowed 20000 bytes"),
@@ -73,14 +73,14 @@ struct ReplyBoundTests {
     #expect(throws: RedisSharedStateError.protocolViolation(reason: reason)) { _ = try parser.next() }
   }
 
-  @Test("a line is scanned no more often than its bound allows, however small the pieces")
+  @Test("A line that arrives byte by byte is refused as soon as it exceeds its bound")
   func dribblingLine() {
     let (bytes, error) = feed("+", repeating: "a", within: .largest, piece: 1)
     #expect(error == .protocolViolation(reason: "a line has more than 16384 bytes"))
     #expect(bytes == ReplyBound.lineBytes + 2)
   }
 
-  @Test("replies just within the bound are read repeatedly, in pieces of any size", arguments: [1, 7, 1_000, 100_000])
+  @Test("Replies just within the bound are parsed in pieces of any size", arguments: [1, 7, 1_000, 100_000])
   func within(piece: Int) throws {
     let parser = RedisParser(bound: bound)
     let largest = "$19989\r\n" + String(repeating: "a", count: 19_989) + "\r\n"
@@ -100,7 +100,7 @@ struct ReplyBoundTests {
   }
 
   @Test(
-    "a line that begins with a number is not a length, wherever it is split",
+    "A line that contains a number is not mistaken for a length, wherever it is split",
     arguments: [":20001\r\n", ":9223372036854775807\r\n", "-20001\rno\r\n", "+20001\r20001\r\n", "*1\r\n:20001\r\n"]
   )
   func numbers(text: String) throws {
@@ -114,7 +114,7 @@ struct ReplyBoundTests {
     }
   }
 
-  @Test("each reply has its own bound")
+  @Test("Each reply is limited by its own bound")
   func each() throws {
     let parser = RedisParser(bound: ReplyBound(bytes: 100))
     try feed(Array("$5\r\nhello\r\n*2\r\n:1\r\n:2\r\n$200\r\n".utf8), to: parser)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A waker", .timeLimit(.minutes(5)))
 struct WakerTests {
-  @Test("wakes a thread that waits before or after the descriptor is made", arguments: [false, true])
+  @Test("A waker wakes a waiting thread with or without a descriptor", arguments: [false, true])
   func wakes(withDescriptor: Bool) async throws {
     let waker = Waker()
     if withDescriptor { _ = try waker.descriptor }
@@ -21,7 +21,7 @@ struct WakerTests {
     }
   }
 
-  @Test("a wake-up from before the descriptor is made is visible through it; clearing forgets it")
+  @Test("A wake-up before the descriptor is made leaves it readable until it is cleared")
   func descriptorMadeLate() throws {
     let waker = Waker()
     waker.wake()
@@ -35,7 +35,7 @@ struct WakerTests {
     #expect(try !isReadable(waker.descriptor))
   }
 
-  @Test("no wake-up is lost: a look follows each one")
+  @Test("A waiting thread sees every change that was made before a wake-up")
   func losesNothing() async throws {
     let waker = Waker()
     _ = try waker.descriptor

@@ -16,12 +16,12 @@ struct HistoryTests {
     GuaranteeHistories.committed(["limit": "11"], 5, cause: .updates([1])),
   ]
 
-  @Test("breaks nothing when all is well", arguments: RedisHistory.Guarantee.allCases)
+  @Test("A history that fulfils a guarantee has no violations of it", arguments: RedisHistory.Guarantee.allCases)
   func fine(guarantee: RedisHistory.Guarantee) {
     #expect(RedisHistory(GuaranteeHistories.fine(guarantee)).violations(of: [guarantee]) == [])
   }
 
-  @Test("breaks only its own guarantee, in its last event", arguments: BrokenHistory.all)
+  @Test("A broken history violates only its own guarantee, in its last event", arguments: BrokenHistory.all)
   func broken(history: BrokenHistory) {
     let violations = RedisHistory(history.events).violations()
     #expect(Set(violations.map(\.guarantee)) == [history.guarantee], "\(violations)")
@@ -29,25 +29,25 @@ struct HistoryTests {
     #expect(RedisHistory(history.events.dropLast()).violations() == [])
   }
 
-  @Test("has samples that break each guarantee")
+  @Test("The sample histories break every guarantee")
   func everyGuarantee() {
     #expect(Set(BrokenHistory.all.map(\.guarantee)) == Set(RedisHistory.Guarantee.allCases))
   }
 
-  @Test("is judged only by the selected guarantees")
+  @Test("A history is judged only by the selected guarantees")
   func selection() {
     let events = [GuaranteeHistories.opened, GuaranteeHistories.shown(30, 7), GuaranteeHistories.shown(20, 5)]
     #expect(RedisHistory(events).violations(of: [.noEcho, .converges]) == [])
   }
 
-  @Test("names the box, the guarantee, the revisions and the position of a violation")
+  @Test("The description of a violation names the guarantee, the box, the revisions and the events")
   func text() {
     let events = [GuaranteeHistories.opened, GuaranteeHistories.shown(30, 7), GuaranteeHistories.shown(20, 5)]
     let texts = RedisHistory(events).violations().map(\.description)
     #expect(texts == ["Ordered: a's config went from 7 (event 1) back to 5 (event 2)"])
   }
 
-  @Test("is coded as lines of JSON between processes")
+  @Test("Each event of a history is unchanged by encoding it as JSON and decoding it")
   func coding() throws {
     for events in RedisHistory.Guarantee.allCases.map(GuaranteeHistories.fine) + BrokenHistory.all.map(\.events) {
       for event in events {
@@ -58,7 +58,7 @@ struct HistoryTests {
 
   // MARK: What rules allow
 
-  @Test("may go back with the server under .adoptServer")
+  @Test("A box may return to an earlier revision along with the server under .adoptServer")
   func adoptServer() {
     let rules = RedisHistory.Event.declared(name: "config", RedisHistory.Rules(followsLosses: true))
     let events = [rules, GuaranteeHistories.opened, GuaranteeHistories.shown(30, 7), GuaranteeHistories.shown(20, 5)]
@@ -66,7 +66,7 @@ struct HistoryTests {
     #expect(RedisHistory(events + [rest]).violations() == [])
   }
 
-  @Test("may lose a value that has a time to live")
+  @Test("A value with a time to live may be lost")
   func expiry() {
     let rules = RedisHistory.Event.declared(name: "config", RedisHistory.Rules(expires: true))
     let rest = RedisHistory.Rest(
@@ -84,7 +84,7 @@ struct HistoryTests {
     return .committed(RedisHistory.Commit(of: nil, to: "config", cause: .restoration, before: nothing, after: deletion))
   }
 
-  @Test("may restore an expiry on a server, but no other absence")
+  @Test("The absence of an expired value may be restored, but no other absence")
   func restoredExpiry() {
     let gone = restoredDeletion(5)
     let events = [
@@ -94,7 +94,7 @@ struct HistoryTests {
     #expect(RedisHistory(events + [gone]).violations().map(\.guarantee) == [.acknowledgedSurvives])
   }
 
-  @Test("may restore a deletion that took the revision with it, under the earlier revision")
+  @Test("A deletion that removed the revision may be restored only under the earlier revision")
   func restoredFlush() {
     let flushed = RedisHistory.Event.edited(name: "config", [:], RedisHistory.Stored(revision: 0, .absent))
     let events = [
@@ -104,7 +104,7 @@ struct HistoryTests {
     #expect(RedisHistory(events + [restoredDeletion(6)]).violations().map(\.guarantee) == [.acknowledgedSurvives])
   }
 
-  @Test("may show another service's value under a revision that the server had lost")
+  @Test("Another service's value may be shown under a revision that is assigned again after a loss")
   func revisionMadeTwice() {
     let (nothing, again) = (RedisHistory.Stored(revision: 0, .absent), GuaranteeHistories.stored(5, ["limit": "20"]))
     let events: [RedisHistory.Event] = [
@@ -117,7 +117,7 @@ struct HistoryTests {
     #expect(RedisHistory(events).violations(of: [.noEcho]) == [])
   }
 
-  @Test("may show the default's bytes again after another value was shown under that revision")
+  @Test("A value equal to the default may be shown again after a deletion was shown under its revision")
   func shownAfterDeletion() {
     let made: [RedisHistory.Event] = [
       GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(10, number: 1),
@@ -129,7 +129,7 @@ struct HistoryTests {
     #expect(RedisHistory(made + [.lost, again]).violations().map(\.guarantee) == [.noEcho])
   }
 
-  @Test("may show an earlier value again after a value that cannot be shown")
+  @Test("An earlier value may be shown again after an unreadable value")
   func shownAfterUnreadable() {
     let list = RedisHistory.Event.edited(name: "config", [:], RedisHistory.Stored(revision: 5, .unreadable("list")))
     let again = GuaranteeHistories.shown(20, 5)
@@ -137,7 +137,7 @@ struct HistoryTests {
     #expect(RedisHistory(made + [again]).violations().map(\.guarantee) == [.noEcho])
   }
 
-  @Test("may show a box's own value again when an edit has left it without a revision")
+  @Test("A box's own value may be shown again after an edit has left it without a revision")
   func shownWithoutRevision() {
     let again = GuaranteeHistories.shown(20, 5)
     for (limit, guarantees) in [("20", []), ("30", [RedisHistory.Guarantee.noEcho])] {
@@ -149,7 +149,7 @@ struct HistoryTests {
     #expect(RedisHistory([before] + made + [again]).violations(of: [.noEcho]).map(\.guarantee) == [.noEcho])
   }
 
-  @Test("may lose a tombstone that was evicted")
+  @Test("A tombstone may be lost after an eviction, but a value may not")
   func evictedTombstone() {
     let deleted = RedisHistory.Event.shown(GuaranteeHistories.a, nil, revision: 5, isFromOutside: true)
     let rest = RedisHistory.Rest(
@@ -164,7 +164,7 @@ struct HistoryTests {
     #expect(shown.violations().map(\.guarantee) == [.acknowledgedSurvives])
   }
 
-  @Test("may replace an unreadable value without a revision, which no service can know")
+  @Test("An unreadable value may be replaced only if it has no revision")
   func unreadableWithoutRevision() {
     for (revision, guarantees) in [(0, []), (5, [RedisHistory.Guarantee.badDataHeld])]
       as [(UInt64, [RedisHistory.Guarantee])]
@@ -178,7 +178,7 @@ struct HistoryTests {
     }
   }
 
-  @Test("may show an absence under a revision whose value may have expired, and defaults of missing members")
+  @Test("An evicted or expired value may be shown as absent, and missing members as their defaults")
   func shownExpiry() {
     let events: [RedisHistory.Event] = [
       GuaranteeHistories.watched, .opened(GuaranteeHistories.a, default: ["limit": "10", "newer": "1"], owns: []),
@@ -191,7 +191,7 @@ struct HistoryTests {
     #expect(RedisHistory(events + [gone]).violations().map(\.guarantee) == [.ordered])
   }
 
-  @Test("may have a commit without a base although an evicted or expired value was restored meanwhile")
+  @Test("A commit over an existing value may lack a base only after an eviction or expiry")
   func madeOfWhatWasEvicted() {
     let evicted = RedisHistory.Event.evicted(name: "config")
     let before = [GuaranteeHistories.opened, GuaranteeHistories.committedByAnother(20, 5)]
@@ -204,7 +204,7 @@ struct HistoryTests {
     #expect(RedisHistory(before + [evicted, ofSomething]).violations().map(\.guarantee) == [.fieldsMerge])
   }
 
-  @Test("may repeat an update that the server has lost, but not one that was always there")
+  @Test("An update may be repeated only after the server has lost it")
   func repeatedAfterLoss() {
     let after: [RedisHistory.Event] = [
       GuaranteeHistories.committed(["limit": "11"], 6, cause: .updates([1])),
@@ -214,7 +214,7 @@ struct HistoryTests {
     #expect(RedisHistory(updated + after + [.lost]).violations(of: [.exactlyOnceUpdates]).map(\.position) == [4, 5])
   }
 
-  @Test("may repeat an update that was overwritten after its revision was evicted")
+  @Test("An update may be repeated only if it was overwritten after its revision was evicted")
   func repeatedAfterEviction() {
     let made: RedisHistory.Document = ["limit": "11"]
     func over(
@@ -249,7 +249,7 @@ struct HistoryTests {
     #expect(violations([.evicted(name: "other"), over(0)]) == twice)
   }
 
-  @Test("may leave an outcome unknown when operations were forgotten, but not repeat the update")
+  @Test("Forgotten operations may leave an outcome unknown, but not repeat an update of an existing value")
   func forgotten() {
     let began = updated + [.forgotten]
     #expect(RedisHistory(began + [.updateEnded(GuaranteeHistories.a, number: 1, .unknown)]).violations() == [])
@@ -273,7 +273,7 @@ struct HistoryTests {
     #expect(RedisHistory(Array(rested)).violations(of: [.exactlyOnceUpdates]).map(\.position) == [5])
   }
 
-  @Test("may keep an unencodable change in its box until another value replaces it")
+  @Test("An unencodable change may stay in its box until another value replaces it")
   func notEncodable() {
     let kept: [RedisHistory.Event] = [
       GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(20, number: 1),
@@ -287,7 +287,7 @@ struct HistoryTests {
 
   // MARK: Documents
 
-  @Test("compares documents by their fields, however they are formatted")
+  @Test("Documents are compared by their fields, regardless of formatting")
   func documents() throws {
     let document = RedisHistory.Document(json: Data(#" {"b": {"y":1, "x":[ 1 ]}, "a": "text", "none": null}"#.utf8))
     #expect(document == ["a": #""text""#, "b": #"{"x":[1],"y":1}"#, "none": "null"])

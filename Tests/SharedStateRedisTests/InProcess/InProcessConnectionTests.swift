@@ -7,7 +7,8 @@ import Testing
 struct InProcessConnectionTests {
   let server = InProcessRedis()
 
-  @Test func `open connections are listed, oldest first`() throws {
+  @Test("Open connections are listed, oldest first")
+  func listsOpenConnections() throws {
     let first = try InProcessProbe(server, client: "a")
     let second = try InProcessProbe(server, .subscriber, client: "b")
     #expect(server.clients == ["a:writer", "b:subscriber"])
@@ -18,26 +19,31 @@ struct InProcessConnectionTests {
     second.connection.close()
   }
 
-  @Test func `a connection that nobody holds is closed`() throws {
+  @Test("A released connection is closed")
+  func releasedConnection() throws {
     _ = try InProcessProbe(server)
     #expect(server.clients == [])
   }
 
-  @Test func `a closed connection takes and gives nothing`() throws {
+  @Test("A closed connection can neither send nor receive")
+  func closedConnection() throws {
     let probe = try InProcessProbe(server)
     probe.connection.close()
     #expect(failure { try probe.send(.ping) }.isDisconnected)
     #expect(failure { _ = try probe.events() }.isDisconnected)
   }
 
-  @Test(arguments: [
-    (InProcessRedis.Connections.all, String?.none, [String]()),
-    (.writers, nil, ["a:subscriber", "b:subscriber"]),
-    (.subscribers, nil, ["a:writer", "b:writer"]),
-    (.all, "a", ["b:writer", "b:subscriber"]),
-    (.subscribers, "b", ["a:writer", "a:subscriber", "b:writer"]),
-  ])
-  func `cutting breaks the connections that are meant`(
+  @Test(
+    "Cutting breaks exactly the selected connections",
+    arguments: [
+      (InProcessRedis.Connections.all, String?.none, [String]()),
+      (.writers, nil, ["a:subscriber", "b:subscriber"]),
+      (.subscribers, nil, ["a:writer", "b:writer"]),
+      (.all, "a", ["b:writer", "b:subscriber"]),
+      (.subscribers, "b", ["a:writer", "a:subscriber", "b:writer"]),
+    ]
+  )
+  func cutSelection(
     connections: InProcessRedis.Connections,
     client: String?,
     left: [String]
@@ -51,7 +57,8 @@ struct InProcessConnectionTests {
     #expect(probes.filter { probe in failure { try probe.send(.ping) }.isDisconnected }.count == 4 - left.count)
   }
 
-  @Test func `what arrived before the cut is still read, and then the failure`() throws {
+  @Test("Replies that arrived before a cut are read before the failure")
+  func repliesBeforeCut() throws {
     let probe = try InProcessProbe(server)
     try probe.send(.ping)
     server.cutConnections()
@@ -60,7 +67,8 @@ struct InProcessConnectionTests {
     #expect(failure { _ = try probe.events() }.isDisconnected)
   }
 
-  @Test func `a connection that was cut is no longer subscribed, and a new one may come at once`() throws {
+  @Test("A cut connection is no longer subscribed, and a new one can subscribe immediately")
+  func subscriptionAfterCut() throws {
     let old = try InProcessProbe(server, .subscriber)
     server.cutConnections()
     #expect(server.publish(old.names.channel, "x") == 0)
@@ -69,8 +77,11 @@ struct InProcessConnectionTests {
     #expect(try new.messages() == ["x"])
   }
 
-  @Test(arguments: [RedisSharedStateError.unreachable(reason: "down"), .authenticationFailed, .notPrimary])
-  func `connections are refused with the error that was asked for`(error: RedisSharedStateError) throws {
+  @Test(
+    "New connections are refused with the requested error while open ones remain usable",
+    arguments: [RedisSharedStateError.unreachable(reason: "down"), .authenticationFailed, .notPrimary]
+  )
+  func refusedConnections(error: RedisSharedStateError) throws {
     let open = try InProcessProbe(server)
     server.refuseConnections(error, keepingOpenConnections: true)
     #expect(failure { _ = try InProcessProbe(server) } == error)
@@ -80,7 +91,8 @@ struct InProcessConnectionTests {
     #expect(failure { _ = try InProcessProbe(server) } == nil)
   }
 
-  @Test func `a server that cannot be reached has no open connections, either`() throws {
+  @Test("An unreachable server also closes its open connections")
+  func unreachableServer() throws {
     let open = try InProcessProbe(server)
     server.refuseConnections()
     #expect(failure { try open.send(.ping) }?.code == .disconnected)
@@ -89,7 +101,8 @@ struct InProcessConnectionTests {
     #expect(failure { _ = try InProcessProbe(server) } == nil)
   }
 
-  @Test func `a paused server answers nothing, and everything in order once it resumes`() throws {
+  @Test("A paused server answers nothing until it resumes, then everything in order")
+  func pauseAndResume() throws {
     let writer = try InProcessProbe(server)
     let subscriber = try InProcessProbe(server, .subscriber)
     server.pause()
@@ -105,7 +118,8 @@ struct InProcessConnectionTests {
     #expect(try subscriber.messages().count == 2)
   }
 
-  @Test func `a request to a paused server is carried out although its connection was closed`() throws {
+  @Test("A request to a paused server is carried out although its connection was closed")
+  func closedWhilePaused() throws {
     let probe = try InProcessProbe(server)
     server.pause()
     try probe.send(probe.commit("late"))
@@ -116,8 +130,11 @@ struct InProcessConnectionTests {
     #expect(failure { try probe.send(.ping) }.isDisconnected)
   }
 
-  @Test(arguments: [true, false])
-  func `a request to a paused server is lost with its connection`(isRestart: Bool) throws {
+  @Test(
+    "A request to a paused server is lost if connections are cut or the server loses its data",
+    arguments: [true, false]
+  )
+  func lostWhilePaused(isRestart: Bool) throws {
     let probe = try InProcessProbe(server)
     server.pause()
     try probe.send(probe.commit("lost"))
@@ -132,7 +149,8 @@ struct InProcessConnectionTests {
     #expect(server.get(probe.names.value) == nil)
   }
 
-  @Test func `connecting to a paused server waits until the deadline`() {
+  @Test("Connecting to a paused server times out")
+  func connectTimesOut() {
     server.pause()
     let error = failure {
       _ = try InProcessConnector(server).connect(purpose: .writer, waker: Waker(), deadline: .now + .milliseconds(5))
@@ -140,7 +158,8 @@ struct InProcessConnectionTests {
     #expect(error == .timedOut(operation: "connect"))
   }
 
-  @Test func `waking does not end the wait for a paused server`() {
+  @Test("Connecting to a paused server times out even if the waker is woken")
+  func wakeWhilePaused() {
     server.pause()
     let waker = Waker()
     waker.wake()
@@ -150,7 +169,8 @@ struct InProcessConnectionTests {
     #expect(error == .timedOut(operation: "connect"))
   }
 
-  @Test func `connecting to a paused server succeeds once it resumes`() throws {
+  @Test("Connecting to a paused server succeeds once it resumes")
+  func connectAfterResume() throws {
     server.pause()
     Thread.detachNewThread { [server] in server.resume() }
     let probe = try InProcessProbe(server)

@@ -5,24 +5,27 @@ import Testing
 
 @Suite("The in-process server fulfils the contract of connections", .timeLimit(.minutes(5)))
 struct InProcessContractTests {
-  @Test(arguments: RedisConnectionContract.allChecks)
-  func `keeps its promise`(check: RedisConnectionContract) throws {
+  @Test("The in-process server passes each check", arguments: RedisConnectionContract.allChecks)
+  func passesCheck(check: RedisConnectionContract) throws {
     try check.run(on: InProcessRedis().contractServer())
   }
 
-  @Test(arguments: RedisConnectionContract.rightChecks)
-  func `keeps its promise about rights`(check: RedisConnectionContract) throws {
+  @Test("The in-process server passes each check of rights", arguments: RedisConnectionContract.rightChecks)
+  func passesRightCheck(check: RedisConnectionContract) throws {
     try check.run(on: InProcessRedis().contractServer())
   }
 
-  @Test(arguments: 0..<10)
-  func `two servers that are used alike stay alike`(seed: UInt64) throws {
+  @Test("Two in-process servers that perform the same actions stay the same", arguments: 0..<10)
+  func sameActions(seed: UInt64) throws {
     let servers = [InProcessRedis(), InProcessRedis()].map { $0.contractServer() }
     try RedisConnectionContract.compare(servers[0], servers[1], seed: seed)
   }
 
-  @Test(arguments: [{ $0.refuseWrites() }, { $0.dropMessages() }, { $0.duplicateMessages() }] as [Fault])
-  func `a server that differs is found out`(fault: Fault) {
+  @Test(
+    "The comparison detects a server with a fault",
+    arguments: [{ $0.refuseWrites() }, { $0.dropMessages() }, { $0.duplicateMessages() }] as [Fault]
+  )
+  func detectsFault(fault: Fault) {
     let servers = [InProcessRedis(), InProcessRedis()]
     fault(servers[1])
     #expect(throws: RedisConnectionContract.Violation.self) {

@@ -10,7 +10,8 @@ struct InProcessFaultTests {
 
   // MARK: Commits
 
-  @Test func `a commit cut before it takes effect is as if never sent`() throws {
+  @Test("A commit that is cut before it takes effect changes nothing")
+  func cutBeforeCommit() throws {
     let probe = try InProcessProbe(server)
     server.cutBeforeNextCommit()
     try probe.send(.ping, probe.commit("1"), .ping)
@@ -21,7 +22,8 @@ struct InProcessFaultTests {
     #expect(try again.committed(again.commit("1"))?.parent == Revision.none)
   }
 
-  @Test func `a commit cut after it took effect is announced, and its retry answered`() throws {
+  @Test("A commit that is cut after it took effect is announced, and its retry is answered")
+  func cutAfterCommit() throws {
     let probe = try InProcessProbe(server)
     let subscriber = try InProcessProbe(server, .subscriber)
     server.cutAfterNextCommit()
@@ -42,7 +44,8 @@ struct InProcessFaultTests {
     #expect(try subscriber.messages() == [String(decoding: payload, as: UTF8.self)])
   }
 
-  @Test func `refused writes change nothing, while reads and pings are answered`() throws {
+  @Test("Refused writes change nothing, while reads and pings are answered")
+  func refusedWrites() throws {
     let probe = try InProcessProbe(server)
     server.refuseWrites(.permissionDenied(operation: "EVALSHA"))
     guard case .failure(.permissionDenied(operation: "EVALSHA"))? = try probe.reply(to: probe.commit("1")) else {
@@ -58,7 +61,8 @@ struct InProcessFaultTests {
 
   // MARK: Messages
 
-  @Test func `held messages arrive when they are released, in any order`() throws {
+  @Test("Held messages arrive when they are released, in any order")
+  func releasedMessages() throws {
     let subscribers = [try InProcessProbe(server, .subscriber), try InProcessProbe(server, .subscriber)]
     let channel = subscribers[0].names.channel
     server.holdMessages()
@@ -76,7 +80,8 @@ struct InProcessFaultTests {
     #expect(server.heldMessages.isEmpty)
   }
 
-  @Test func `a held message goes to those alone who were and are subscribed`() throws {
+  @Test("A held message reaches only clients that are subscribed from its publication to its release")
+  func heldMessageRecipients() throws {
     let gone = try InProcessProbe(server, .subscriber)
     let stays = try InProcessProbe(server, .subscriber)
     server.holdMessages()
@@ -89,13 +94,15 @@ struct InProcessFaultTests {
     #expect(try late.messages() == [])
   }
 
-  @Test func `a message without subscribers is not held`() {
+  @Test("A message without subscribers is not held")
+  func messageWithoutSubscribers() {
     server.holdMessages()
     #expect(server.publish("nobody", "x") == 0)
     #expect(server.heldMessages.isEmpty)
   }
 
-  @Test func `dropped messages are lost, the next ones come twice, and then all is as before`() throws {
+  @Test("Dropped messages are lost, duplicated ones arrive twice, and later ones arrive once")
+  func droppedAndDuplicatedMessages() throws {
     let subscriber = try InProcessProbe(server, .subscriber)
     let channel = subscriber.names.channel
     server.dropMessages(next: 2)
@@ -105,7 +112,8 @@ struct InProcessFaultTests {
     #expect(try subscriber.messages() == ["3", "3", "4"])
   }
 
-  @Test func `a subscriber that reads nothing is cut at 32 MB, and no other`() throws {
+  @Test("A subscriber that leaves more than 32 MB unread is cut, unlike one that reads")
+  func slowSubscriber() throws {
     let slow = try InProcessProbe(server, .subscriber)
     let fast = try InProcessProbe(server, .subscriber)
     let megabyte = Data(repeating: 0, count: 1 << 20)
@@ -122,7 +130,8 @@ struct InProcessFaultTests {
 
   // MARK: Data
 
-  @Test func `a server that lost its data is empty, and everyone has to connect again`() throws {
+  @Test("A server that loses its data is empty and closes all connections")
+  func lostData() throws {
     let probe = try InProcessProbe(server)
     let subscriber = try InProcessProbe(server, .subscriber)
     server.holdMessages()
@@ -136,7 +145,8 @@ struct InProcessFaultTests {
     #expect(subscriber.isWoken)
   }
 
-  @Test func `a server restored from a snapshot has forgotten what came later`() throws {
+  @Test("Restoring a snapshot discards everything later and closes all connections")
+  func restoredSnapshot() throws {
     let probe = try InProcessProbe(server)
     let first = try #require(try probe.committed(probe.commit("1"))).revision
     let snapshot = server.snapshot()

@@ -7,7 +7,8 @@ import Testing
 struct InProcessRedisTests {
   let server = InProcessRedis()
 
-  @Test func `strings are set, read, and deleted`() {
+  @Test("Strings are set, read, and deleted")
+  func strings() {
     #expect(server.get("a") == nil)
     server.set("a", "1")
     server.set("b", Data([0, 255]))
@@ -21,7 +22,8 @@ struct InProcessRedisTests {
     #expect(server.keys == [])
   }
 
-  @Test func `a key of another type is named, and is no string`() {
+  @Test("A key of another type reports its type and has no string value")
+  func otherType() {
     server.set("a", type: "hash")
     #expect(server.type(of: "a") == "hash")
     #expect(server.get("a") == nil)
@@ -30,7 +32,8 @@ struct InProcessRedisTests {
     #expect(server.type(of: "b") == "none")
   }
 
-  @Test func `a key expires when the clock has passed, and not before`() {
+  @Test("A key expires when the clock has passed its expiry, and not before")
+  func expiry() {
     server.set("a", "1")
     #expect(server.expire("a", after: .seconds(3_600)))
     #expect(!server.expire("b", after: .seconds(3_600)))
@@ -44,7 +47,8 @@ struct InProcessRedisTests {
     #expect(!server.delete("a"))
   }
 
-  @Test func `setting a key forgets its expiry, and an expiry that is not positive deletes`() {
+  @Test("Setting a key clears its expiry, and an expiry of zero deletes the key")
+  func clearedExpiry() {
     server.set("a", "1")
     server.expire("a", after: .seconds(1))
     server.set("a", "2")
@@ -53,13 +57,15 @@ struct InProcessRedisTests {
     #expect(server.get("a") == nil)
   }
 
-  @Test func `an endless expiry neither traps nor deletes`() {
+  @Test("A huge expiry neither traps nor deletes the key")
+  func hugeExpiry() {
     server.set("a", "1")
     server.expire("a", after: .seconds(Int64.max))
     #expect(server.get("a") == "1")
   }
 
-  @Test func `revisions follow the clock forwards, and never backwards`() throws {
+  @Test("Revisions follow the clock forwards, but never backwards")
+  func revisionsFollowClock() throws {
     let probe = try InProcessProbe(server)
     let first = try #require(try probe.committed(probe.commit("1", number: 1))).revision
     server.advanceClock(by: .seconds(86_400))
@@ -70,7 +76,8 @@ struct InProcessRedisTests {
     #expect(third.rawValue == second.rawValue + 1)
   }
 
-  @Test func `an operation is forgotten after an hour without commits`() throws {
+  @Test("An operation is forgotten after an hour without a new commit")
+  func forgottenOperation() throws {
     let probe = try InProcessProbe(server)
     let first = try #require(try probe.committed(probe.commit("1"))).revision
     server.advanceClock(by: .seconds(3_590))
@@ -79,7 +86,8 @@ struct InProcessRedisTests {
     #expect(try probe.committed(probe.commit("1"))?.parent == first)
   }
 
-  @Test func `deleting and flushing reach meta and operations too`() throws {
+  @Test("Meta keys can be deleted, and a flush removes meta and operations")
+  func deletedMeta() throws {
     let probe = try InProcessProbe(server)
     let names = probe.names
     let first = try #require(try probe.committed(probe.commit("1"))).revision
@@ -91,13 +99,15 @@ struct InProcessRedisTests {
     #expect(try probe.committed(probe.commit("2", number: 2))?.parent == Revision.none)
   }
 
-  @Test func `a stored revision that is out of range counts as none`() throws {
+  @Test("A stored revision that is out of range counts as none")
+  func revisionOutOfRange() throws {
     let probe = try InProcessProbe(server)
     server.set(probe.names.meta, "99999999999999999999 0 s 0 w")
     #expect(try probe.committed(probe.commit("1"))?.parent == Revision.none)
   }
 
-  @Test func `operations that somebody else has broken fail the commit as the script does`() throws {
+  @Test("A commit fails if another client has corrupted the operations")
+  func corruptedOperations() throws {
     let probe = try InProcessProbe(server)
     _ = try probe.reply(to: probe.commit("1"))
     server.set(probe.names.operations, "nonce-of-a 1 2")

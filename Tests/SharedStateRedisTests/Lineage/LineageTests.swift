@@ -21,7 +21,7 @@ struct LineageTests {
     Meta(revision: Revision(revision), parent: .none, kind: .set, writer: "me", lineage: lineage)
   }
 
-  @Test("is written after the writer, and read again")
+  @Test("A lineage is encoded after the writer and decoded from there")
   func text() {
     let lineage = lineage([(Self.first, 7), (Self.second, 5)], rest: 3)
     let text = "7 0 s 0 me |1 00000001 0000000000000001=7,0000000000000002=5,*=3"
@@ -34,7 +34,7 @@ struct LineageTests {
   }
 
   @Test(
-    "counts as part of the writer if it is not in exactly this form",
+    "A malformed lineage counts as part of the writer",
     arguments: [
       " |2 00000001 0000000000000001=7", " |1 00000001 0000000000000001=8", " |1 1 0000000000000001=7",
       " |1 00000001 0000000000000001=07", " |1 00000001 000000000000000A=7", " |1 00000001 0000000000000001=7,",
@@ -49,7 +49,7 @@ struct LineageTests {
     #expect(meta.string == "7 0 s 0 me" + tail)
   }
 
-  @Test("is part of a message as well")
+  @Test("A message carries the lineage of its version")
   func message() {
     let lineage = lineage([(Self.first, 7)])
     let message = ChangeMessage(
@@ -64,7 +64,7 @@ struct LineageTests {
     #expect(ChangeMessage(payload: payload) == message)
   }
 
-  @Test("is continued in the line of its era by a commit, which opens a line in another era")
+  @Test("A commit continues the line of its era, or opens a new line in another era")
   func continuing() {
     let parent = lineage([(Self.first, 7)])
     let continued = Lineage.Draft(continuing: parent, era: Era(1), opening: Self.second)
@@ -78,7 +78,7 @@ struct LineageTests {
     #expect(meta(8, opened.made(Revision(8))).string == "8 0 s 0 me\(opened.head)8\(opened.tail)")
   }
 
-  @Test("is presumed to include unnamed lines once there are more lines than it can name")
+  @Test("A lineage with more lines than it can name is presumed to include the unnamed ones")
   func tooManyLines() {
     var draft = Lineage.Draft(continuing: nil, era: Era(1), opening: LineID(100))
     for number in 1...20 as ClosedRange<UInt64> { draft.include(lineage([(LineID(number), number)])) }
@@ -90,7 +90,7 @@ struct LineageTests {
     #expect(!made.covers(Version(line: LineID(21), revision: Revision(14))))
   }
 
-  @Test("decides which version is an ancestor of which, whatever their revisions")
+  @Test("Lineages decide which version is an ancestor of which, regardless of their revisions")
   func kinship() {
     let verified = meta(52, lineage([(Self.first, 52)]))
     let older = meta(51, lineage([(Self.first, 51)]))
@@ -107,7 +107,7 @@ struct LineageTests {
     #expect(Kinship(of: verified, to: heir) == .ancestor)
   }
 
-  @Test("is replaced by the revisions where a version names no lines")
+  @Test("Revisions decide the kinship of versions that name no lines")
   func unknown() {
     let older = meta(51, nil)
     let newer = meta(52, nil)
@@ -116,7 +116,7 @@ struct LineageTests {
     #expect(Kinship(of: newer, to: newer) == .same)
   }
 
-  @Test("has a separate line for each era in which an operation opens one")
+  @Test("Each operation opens a separate line in each era")
   func ids() {
     let ids = (0..<100 as Range<UInt64>).flatMap { number in
       ["a", "b", "aa"].flatMap { writer in

@@ -11,7 +11,7 @@ struct MemoryTests {
     return Meta(revision: Revision(revision), parent: .none, kind: .set, writer: "me", lineage: lineage)
   }
 
-  @Test("keeps the newest documents, but no large one")
+  @Test("A replica remembers the newest documents, but no large ones")
   func bounds() {
     var memory = Memory()
     var bytes = 0
@@ -29,7 +29,7 @@ struct MemoryTests {
     #expect(memory.bytes == 0)
   }
 
-  @Test("all replicas together remember no more than their share of the store")
+  @Test("All replicas of a store together stay within its memory limit")
   func all() throws {
     var link = LinkState.make()
     link.connect(at: .now)

@@ -9,7 +9,7 @@ struct ExchangeTests {
     Exchange(openedAt: start, timeout: .seconds(5), keepAlive: .seconds(10))
   }
 
-  @Test("returns the request of an answer, once")
+  @Test("An exchange returns the request of an answer exactly once")
   func answers() {
     var exchange = exchange()
     let (first, second) = (exchange.register("a", now: start), exchange.register("b", now: start))
@@ -19,7 +19,7 @@ struct ExchangeTests {
     #expect(exchange.count == 0)
   }
 
-  @Test("is overdue if its oldest unanswered request is, whatever was answered since")
+  @Test("An exchange is overdue if its oldest unanswered request is, regardless of later answers")
   func overdue() {
     var exchange = exchange()
     _ = exchange.register("a", now: start)
@@ -30,7 +30,7 @@ struct ExchangeTests {
     #expect(exchange.isOverdue(now: start + .seconds(5)))
   }
 
-  @Test("is not overdue while the other side works through earlier requests")
+  @Test("An exchange is not overdue while the other side works through earlier requests")
   func busy() {
     var exchange = exchange()
     _ = exchange.register("a", now: start)
@@ -43,7 +43,7 @@ struct ExchangeTests {
     #expect(exchange.isOverdue(now: start + .seconds(9)))
   }
 
-  @Test("is not overdue before a busy thread has looked")
+  @Test("An exchange is not overdue until a busy thread has looked for answers")
   func busyHere() {
     var exchange = exchange()
     _ = exchange.register("a", now: start)
@@ -53,7 +53,7 @@ struct ExchangeTests {
     #expect(exchange.isOverdue(now: start + .seconds(60)))
   }
 
-  @Test("sends a keep-alive request after a long silence if no answer is awaited")
+  @Test("An exchange needs a keep-alive request after a long silence if no answer is awaited")
   func keepAlive() {
     var exchange = exchange()
     #expect(!exchange.needsPing(now: start + .seconds(9)))
@@ -66,7 +66,7 @@ struct ExchangeTests {
     #expect(exchange.nextDeadline == start + .seconds(22))
   }
 
-  @Test("keeps its memory bounded while requests come and go")
+  @Test("An exchange matches 50,000 answers while its oldest request is unanswered")
   func manyRequests() {
     var exchange = exchange()
     let oldest = exchange.register("oldest", now: start)

@@ -118,7 +118,7 @@ struct HostileAnswersTests {
     return answered
   }
 
-  @Test("gets few requests, whatever it answers", arguments: Use.allCases)
+  @Test("A server receives at most 300 requests in two seconds, regardless of its answers", arguments: Use.allCases)
   func few(use: Use) throws {
     for commit in Answer.allCases {
       // A server that refuses commits may need a restoration first, so restorations get every answer, too.
@@ -144,7 +144,7 @@ struct HostileAnswersTests {
   }
 
   @Test(
-    "slows down a program that asks again after every answer",
+    "A link slows down a program that asks again after every answer",
     arguments: [Answer.type, .conflict, .noScript]
   )
   func insistence(answer: Answer) throws {

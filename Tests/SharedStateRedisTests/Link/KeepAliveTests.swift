@@ -14,7 +14,7 @@ struct KeepAliveTests {
     return keepAlive
   }
 
-  @Test("learns from two connections that were closed after the same idle time")
+  @Test("The keep-alive infers a limit from two connections that were closed after similar idle times")
   func learns() {
     var keepAlive = KeepAlive(interval: .seconds(10))
     let first = keepAlive.closed(afterIdle: .seconds(3), now: start)
@@ -25,7 +25,7 @@ struct KeepAliveTests {
     #expect(keepAlive.interval == .milliseconds(1_500))
   }
 
-  @Test("learns nothing from connections that end for other reasons")
+  @Test("The keep-alive infers nothing from connections that end for other reasons")
   func ignores() {
     var keepAlive = KeepAlive(interval: .seconds(10))
     for idle in [Duration.seconds(1), .seconds(9), .seconds(2), .milliseconds(1), .milliseconds(2), .seconds(30)] {
@@ -47,7 +47,7 @@ struct KeepAliveTests {
     #expect(keepAlive.interval == .milliseconds(500))
   }
 
-  @Test("an inference that was wrong is given up within two minutes")
+  @Test("A wrong inference is abandoned within two minutes")
   func contradicted() {
     var keepAlive = learned(.milliseconds(600))
     var (now, intervals) = (start, [Duration]())
@@ -61,7 +61,7 @@ struct KeepAliveTests {
     #expect(keepAlive == KeepAlive(interval: .seconds(10)))
   }
 
-  @Test("a limit that is real is tried less and less often, in the end once a day")
+  @Test("A real idle limit is tested less and less often, down to once a day")
   func confirmed() {
     let limit = Duration.seconds(3)
     var keepAlive = learned(limit)
@@ -83,7 +83,7 @@ struct KeepAliveTests {
     #expect(pauses == pauses.sorted() && pauses[0] >= .seconds(240) && pauses[7] >= .seconds(86_400))
   }
 
-  @Test("an end that comes sooner than before says nothing about the trial")
+  @Test("A connection that closes after a much shorter idle time does not end the trial")
   func otherEnd() {
     var keepAlive = learned(.seconds(4))
     let isTrying = keepAlive.answered(afterIdle: .seconds(2), now: start + .seconds(61))
@@ -115,14 +115,14 @@ struct KeepAliveTests {
     return link
   }
 
-  @Test("two restarts of the server are no idle limit")
+  @Test("Two restarts of the server are not mistaken for an idle limit")
   func restarts() {
     var now = start
     let link = link(closedTwiceBy: ["1", "2"], at: &now)
     #expect(link.connections.keepAliveInterval == .seconds(10))
   }
 
-  @Test("the open connections are pinged less often once an inference is contradicted")
+  @Test("Open connections are pinged less often once an inference is contradicted")
   func lengthens() {
     var now = start
     var link = link(closedTwiceBy: ["1", "1"], at: &now)

@@ -68,7 +68,7 @@ struct LinkBreaksTests {
 
   private let others = (1...20).map { "other\($0)" }
 
-  @Test("one value that breaks it keeps none of twenty others from being stored", arguments: [false, true])
+  @Test("One value that breaks the connection does not keep twenty others from being stored", arguments: [false, true])
   func oneForTwenty(losesReplies: Bool) throws {
     let server = Server()
     var service = try server.service(["poison"] + others)
@@ -94,7 +94,7 @@ struct LinkBreaksTests {
     #expect(service.link.pendingChanges == 1)
   }
 
-  @Test("it is stored once the server accepts it, and sooner if a caller asks")
+  @Test("A value that broke the connection is stored once the server accepts it, and sooner if a caller saves it")
   func recovers() throws {
     for asks in [false, true] {
       let server = Server()
@@ -124,7 +124,7 @@ struct LinkBreaksTests {
     }
   }
 
-  @Test("the first read does not end the back-off while the connection breaks at commits")
+  @Test("The first read does not end the back-off while the connection breaks at commits")
   func backoff() throws {
     let server = Server()
     var service = try server.service(["poison", "other"])
@@ -141,7 +141,7 @@ struct LinkBreaksTests {
     #expect(service.link.session.failures == 0)
   }
 
-  @Test("commits that were under way at two breaks by chance are stored at once, without an error")
+  @Test("Commits that were under way at two chance breaks are stored immediately and without an error")
   func innocents() throws {
     let names = (1...200).map { "value\($0)" }
     let server = Server()
@@ -161,7 +161,7 @@ struct LinkBreaksTests {
     #expect(service.link.breaks.isEmpty)
   }
 
-  @Test("a commit that was alone at two breaks by chance is not taken for their cause")
+  @Test("A commit that was alone at two chance breaks is not blamed for them")
   func innocent() throws {
     let server = Server()
     var service = try server.service(["value"])
@@ -173,7 +173,7 @@ struct LinkBreaksTests {
     #expect(service.saveErrors.isEmpty)
   }
 
-  @Test("an update that was given up after a break is forgotten when the value is read")
+  @Test("An abandoned update that was under way at a break is forgotten when its value is read")
   func abandoned() throws {
     let start = Instant.now
     var link = LinkState.make()
@@ -192,7 +192,7 @@ struct LinkBreaksTests {
     #expect(link.breaks.isDone)
   }
 
-  @Test("a commit that has to be alone gets its turn, even if others never end", arguments: [1, 150])
+  @Test("A commit that must be sent alone gets its turn despite constant other commits", arguments: [1, 150])
   func turns(milliseconds: Int) throws {
     let names = (1...10).map { "value\($0)" }
     let server = Server()

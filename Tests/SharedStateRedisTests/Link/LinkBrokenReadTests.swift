@@ -42,7 +42,7 @@ struct LinkBrokenReadTests {
 
   private let names = (10...40).map { "value\($0)" }
 
-  @Test("values that are too much together are read one by one, after one break")
+  @Test("Values that are too large together are all read after a single break")
   func together() throws {
     let server = Server()
     server.limit = 3
@@ -53,7 +53,7 @@ struct LinkBrokenReadTests {
     #expect(service.link.session.failures == 0)
   }
 
-  @Test("several values that break it keep none of the others from being read, and are tried ever more rarely")
+  @Test("Values that break the connection do not keep others from being read, and are retried ever more rarely")
   func poison() throws {
     let server = Server()
     server.poison = ["value20", "value30"]
@@ -81,7 +81,7 @@ struct LinkBrokenReadTests {
     #expect(service.link.session.failures == 0)
   }
 
-  @Test("the first summary does not end the back-off while the connection breaks at reads")
+  @Test("The first summary does not end the back-off while the connection breaks at reads")
   func backoff() throws {
     let server = Server()
     server.limit = 0
@@ -93,7 +93,7 @@ struct LinkBrokenReadTests {
   }
 
   @Test(
-    "no commit is blamed for a document that breaks the connection, however many there are",
+    "No commit is blamed for a document that breaks the connection, however many commits are sent",
     arguments: [false, true]
   )
   func commits(areResets: Bool) throws {
@@ -123,7 +123,7 @@ struct LinkBrokenReadTests {
     #expect(live(service).count >= names.count - 1 || service.link.session.phase != .connected)
   }
 
-  @Test("a server that restarts while a value is read blames no value", arguments: [false, true])
+  @Test("A value is blamed for breaks during its read only if the server did not restart", arguments: [false, true])
   func restarts(isSameRun: Bool) throws {
     var link = LinkState.make()
     let id = try link.join("value20")

@@ -164,7 +164,7 @@ struct LinkFleetTests {
   }
 
   @Test(
-    "ForeignEditsSeen: an edit of a hot value is seen within 1.1 seconds, or at anti-entropy if the author dies at once",
+    "ForeignEditsSeen: an edit of a hot value is seen within 1.1 seconds, or at anti-entropy if the writer dies",
     arguments: [false, true],
     [false, true]
   )

@@ -38,7 +38,7 @@ struct LinkHealthTests {
     link.connect(at: now + .seconds(60))
   }
 
-  @Test("it is live once the last value was read and shown, and says so once")
+  @Test("A link is live once its last value is read and shown, and reports so once")
   func once() throws {
     var link = LinkState.make()
     let ids = try ["a", "b", "c"].map { try link.join($0) }
@@ -63,7 +63,7 @@ struct LinkHealthTests {
     #expect(told(by: &link) == Told())
   }
 
-  @Test("a channel that is not confirmed keeps it from being live")
+  @Test("An unconfirmed channel keeps a link from being live")
   func unconfirmed() throws {
     var link = LinkState.make()
     for number in 0...Subscriptions.channelsInOneRequest { _ = try link.join("name\(number)") }
@@ -76,7 +76,7 @@ struct LinkHealthTests {
     #expect(link.isLive)
   }
 
-  @Test("it is live at once where nothing is shared; a value that is shared later does not end that")
+  @Test("A link without values is live immediately, and stays live when a value is shared later")
   func later() throws {
     var link = LinkState.make()
     link.connect(at: start)
@@ -91,7 +91,7 @@ struct LinkHealthTests {
     #expect(told(by: &link) == Told())
   }
 
-  @Test("a value that is shared, or goes, before it is live neither delays that nor retriesQuickly it")
+  @Test("Values that come and go before a link is live neither delay nor repeat its report")
   func meanwhile() throws {
     var link = LinkState.make()
     let first = try link.join("first")
@@ -107,7 +107,7 @@ struct LinkHealthTests {
     #expect(told(by: &link) == Told(lives: [false, true], logged: 1))
   }
 
-  @Test("each connection reads every value anew")
+  @Test("A link is live again only after every value is read on the new connection")
   func again() throws {
     var link = LinkState.make()
     for name in ["a", "b"] { _ = try link.join(name) }
@@ -127,7 +127,7 @@ struct LinkHealthTests {
     #expect(told(by: &link) == Told(lives: [true], logged: 1))
   }
 
-  @Test("a document that cannot be read, and one that is too large, do not keep it from being live")
+  @Test("An unreadable document or an oversized one does not keep a link from being live")
   func badData() throws {
     var link = LinkState.make()
     for name in ["a", "b"] { _ = try link.join(name) }
@@ -154,7 +154,7 @@ struct LinkHealthTests {
   }
 
   @Test(
-    "values, or channels, that the server refuses do not keep it from being live",
+    "Values or channels that the server refuses do not keep a link from being live",
     arguments: ["STRLEN", "SUBSCRIBE"]
   )
   func refused(operation: String) throws {
@@ -181,7 +181,7 @@ struct LinkHealthTests {
     #expect(service.logged == 1)
   }
 
-  @Test("a value at which the connection breaks does not keep it from being live for ever")
+  @Test("A value that breaks the connection does not keep a link from being live forever")
   func breaking() throws {
     let stored = stored
     var link = LinkState.make()
@@ -202,7 +202,7 @@ struct LinkHealthTests {
     #expect(service.link.session.epoch > 2)
   }
 
-  @Test("code of the program that keeps a value from being shown delays only that value")
+  @Test("User code that delays a value does not keep a link from being live")
   func slowCode() throws {
     var link = LinkState.make()
     let (slow, quick) = (try link.join("slow"), try link.join("quick"))
@@ -231,7 +231,7 @@ struct LinkHealthTests {
     #expect(link.isLive)
   }
 
-  @Test("changes that arrive faster than they are shown do not keep it from being live")
+  @Test("Changes that arrive faster than they are shown do not keep a link from being live")
   func busy() throws {
     var link = LinkState.make()
     let id = try link.join("busy")
@@ -246,7 +246,7 @@ struct LinkHealthTests {
     #expect(statesToShow(of: &link).count == 1)
   }
 
-  @Test("a value that is found missing is not read before the server has told whether it was evicted")
+  @Test("A missing value keeps a link from being live until the server reports its evictions")
   func missing() throws {
     var link = LinkState.make()
     let id = try link.join("count")
@@ -280,7 +280,7 @@ struct LinkHealthTests {
     #expect(link.isLive)
   }
 
-  @Test("a fake that rests is live again once its values are read")
+  @Test("A link that rested is live again once its values are read")
   func rests() throws {
     var link = LinkState.make(restsWhenUnused: true)
     let id = try link.join("count")

@@ -8,7 +8,7 @@ import Testing
 struct LinkRefusalTests {
   private let start = Instant.now
 
-  @Test("all waiting and later callers learn at once that the server refuses this service")
+  @Test("A server that refuses the service fails all waiting and later callers immediately")
   func refusal() throws {
     var link = LinkState.make()
     let id = try link.join("count")
@@ -34,7 +34,7 @@ struct LinkRefusalTests {
     #expect(link.pendingChanges == 1)
   }
 
-  @Test("a caller that asks during the next attempt waits for its end")
+  @Test("A caller that asks during the next attempt waits for that attempt to end")
   func nextAttempt() throws {
     var link = LinkState.make()
     let id = try link.join("count")
@@ -47,7 +47,7 @@ struct LinkRefusalTests {
     #expect(link.takeResumed() == [.init([load], .permissionDenied(operation: "CLIENT"))])
   }
 
-  @Test("temporary errors, and errors of an open connection, refuse no caller")
+  @Test("Temporary errors and errors of an open connection do not fail waiting callers immediately")
   func noRefusal() throws {
     var link = LinkState.make()
     let id = try link.join("count")
@@ -80,7 +80,7 @@ struct LinkRefusalTests {
     #expect(link.takeResumed() == [.init([update], .outcomeUnknown(name: "count"))])
   }
 
-  @Test("each call has its own deadline, before or after the usual one")
+  @Test("Each call has its own deadline, earlier or later than the default")
   func ownDeadlines() throws {
     var link = LinkState.make()
     let id = try link.join("count")

@@ -20,7 +20,7 @@ struct LinkReportTests {
     return (link, id)
   }
 
-  @Test("follows a value from the first connection until its box shows what is stored")
+  @Test("The report follows a value from the first connection until its box shows the stored value")
   func connecting() throws {
     var link = LinkState.make()
     let id = try link.join("count")
@@ -42,7 +42,7 @@ struct LinkReportTests {
     #expect(report.shown == Revision(7) && report.confirmed == Revision(7))
   }
 
-  @Test("a change is unsent, then sent, and an update is open")
+  @Test("A change is reported as unsent and then as sent, and an open update is counted")
   func changing() throws {
     var (link, id) = try makeCurrent()
     link.changed(id)
@@ -53,7 +53,7 @@ struct LinkReportTests {
     #expect(link.valueReports(of: [id]).first?.updates == 1)
   }
 
-  @Test("code that holds a newer version back is named, until the version is shown")
+  @Test("A value is reported as waiting for user code only while a newer version is held back")
   func userCode() throws {
     var (link, id) = try makeCurrent()
     // The code encodes, or what says so arrives after the version was shown.
@@ -64,7 +64,7 @@ struct LinkReportTests {
     #expect(progress(of: id, in: link) == .waitingForUserCode)
   }
 
-  @Test("a version that Redis has lost is repaired")
+  @Test("A version that Redis has lost is reported as repairing until it is restored")
   func repairing() {
     var replica = Replica.live(at: 5, "a")
     replica.reconnect(Replica.Circumstances(runID: "2"))
@@ -77,7 +77,7 @@ struct LinkReportTests {
     #expect(replica.progress == .current)
   }
 
-  @Test("a value that is missing waits until the server has reported its evictions")
+  @Test("A missing value is reported as waiting until the server has reported its evictions")
   func waiting() {
     var replica = Replica.reading()
     endShowing(replica.stored(.document(7, "1"), vitals: .calm), in: &replica, outcome: .shown)
@@ -89,7 +89,7 @@ struct LinkReportTests {
     #expect(replica.progress == .repairing)
   }
 
-  @Test("a change that the server refuses is refused until it is accepted")
+  @Test("A change that the server refuses is reported as refused until it is accepted")
   func refused() throws {
     var link = LinkState.make()
     let id = try link.join("count")
@@ -107,7 +107,7 @@ struct LinkReportTests {
     #expect(progress(of: id, in: exchange.link) == .current)
   }
 
-  @Test("a value that is gone is left out")
+  @Test("A value that is no longer shared is omitted from the report")
   func gone() throws {
     var link = LinkState.make()
     let ids = try ["a", "b"].map { try link.join($0) }

@@ -30,7 +30,7 @@ struct LinkRetryTests {
     }
   }
 
-  @Test("repeated identical conflicts soon end in an error that says so, and are rare from then on")
+  @Test("Repeated identical conflicts soon end in a protocol violation, and are rarely retried from then on")
   func sameConflict() throws {
     var (exchange, id) = try exchange { command, _ in
       Self.conflict(command, with: Self.value(7))
@@ -58,7 +58,7 @@ struct LinkRetryTests {
     #expect(exchange.link.pendingChanges == 0)
   }
 
-  @Test("conflicts that are always new are retried at once at first, and rarely in the end")
+  @Test("Conflicts that always differ are retried immediately at first, and rarely later")
   func newConflicts() throws {
     var (exchange, id) = try exchange { command, count in
       Self.conflict(command, with: Self.value(UInt64(count) + 10))
@@ -75,7 +75,7 @@ struct LinkRetryTests {
     #expect(exchange.link.session.phase == .connected)
   }
 
-  @Test("atomic updates that never succeed are ended, and cost few commands")
+  @Test("An atomic update that never succeeds ends after few commits")
   func updates() throws {
     var (exchange, id) = try exchange { command, _ in
       Self.conflict(command, with: Self.value(7))
@@ -87,7 +87,7 @@ struct LinkRetryTests {
   }
 
   @Test(
-    "refusals of any kind are reported, and retried ever more rarely",
+    "A refusal of any kind is reported and retried ever more rarely",
     arguments: [
       RedisSharedStateError.serverError(code: "NOSCRIPT"), .serverError(code: "ERR"),
       .permissionDenied(operation: "EVALSHA"), .serverError(code: "STAGING"),
@@ -111,7 +111,7 @@ struct LinkRetryTests {
   }
 
   @Test(
-    "a refusal that passes by itself is waited out, with ever longer pauses, and is the error of who waited in vain",
+    "A transient refusal is retried until it passes, and fails callers only at their deadlines",
     arguments: ["BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "OOM", "TRYAGAIN"]
   )
   func transientRefusals(code: String) throws {
@@ -137,7 +137,7 @@ struct LinkRetryTests {
     #expect(exchange.link.pendingChanges == 0)
   }
 
-  @Test("a refused commit is retried, whatever reads bring meanwhile")
+  @Test("A refused commit is retried despite reads in the meantime")
   func readsBetween() throws {
     var isRefusing = true
     var (exchange, id) = try exchange { command, _ in
@@ -155,7 +155,7 @@ struct LinkRetryTests {
     #expect(exchange.link.pendingChanges == 0)
   }
 
-  @Test("an adoption that takes effect but changes nothing is not retried for ever")
+  @Test("An adoption that takes effect but changes nothing is retried only rarely")
   func adoptions() throws {
     let foreign = StoredValue(meta: nil, content: .document(Data("1".utf8)))
     var revision: UInt64 = 10
@@ -180,7 +180,7 @@ struct LinkRetryTests {
     #expect(exchange.losses == ["count"])
   }
 
-  @Test("each of many endless edits gets a revision soon")
+  @Test("Each of many external edits is assigned a revision within a second")
   func edits() throws {
     var revision: UInt64 = 10
     var edits = 0
@@ -250,7 +250,7 @@ struct LinkRetryTests {
   }
 
   @Test(
-    "a value that is evicted again and again is restored ever more rarely, unless a caller asks",
+    "A value that is evicted repeatedly is restored ever more rarely, unless a load or a change needs it",
     arguments: [false, true]
   )
   func losses(isMetaKept: Bool) throws {
@@ -289,7 +289,7 @@ struct LinkRetryTests {
     #expect(server.isKept)
   }
 
-  @Test("a restore that is refused again and again is rare, too")
+  @Test("A restore that conflicts repeatedly does not flood the server with requests")
   func restores() throws {
     var (exchange, id) = try exchange { command, _ in
       switch command {
@@ -310,7 +310,7 @@ struct LinkRetryTests {
     #expect(exchange.requests.count < 60 * 30)
   }
 
-  @Test("one forbidden key among a thousand is found in few steps, and then affects no other")
+  @Test("One forbidden key among a thousand is found in few requests, and then affects no other key")
   func forbiddenKey() throws {
     var link = LinkState.make()
     for number in 0..<1_000 { _ = try link.join("key\(number)") }
@@ -332,7 +332,7 @@ struct LinkRetryTests {
     #expect(exchange.requests.count <= before + 14)
   }
 
-  @Test("so is a key of which only the length may be read")
+  @Test("One forbidden document whose length is readable does not keep other values from being read")
   func forbiddenDocument() throws {
     var link = LinkState.make()
     for number in 0..<100 { _ = try link.join("key\(number)") }
@@ -353,7 +353,7 @@ struct LinkRetryTests {
     #expect(exchange.requests.count <= before + 20)
   }
 
-  @Test("one forbidden channel among a thousand is found in few steps")
+  @Test("One forbidden channel among a thousand is found in few requests")
   func forbiddenChannel() throws {
     var link = LinkState.make()
     for number in 0..<1_000 { _ = try link.join("key\(number)") }

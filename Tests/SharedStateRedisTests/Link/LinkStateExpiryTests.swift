@@ -21,7 +21,7 @@ struct LinkStateExpiryTests {
     #expect(link.online?.agenda.contains([.expiry]) == false)
   }
 
-  @Test("a value that was written again is checked when it expires, and not before")
+  @Test("A value that is written again and confirmed is checked when it expires, and not before")
   func writtenAgain() throws {
     var link = LinkState.make()
     _ = try joinExpiring(&link)

@@ -8,7 +8,7 @@ import Testing
 struct LinkStateTests {
   private let start = Instant.now
 
-  @Test("subscribes to every channel first, then reads every value, in batches")
+  @Test("A link reads each value only after its subscription is confirmed, and in batches")
   func firstPass() throws {
     var link = LinkState.make()
     for number in 0..<2_000 { _ = try link.join("name\(number)") }
@@ -32,7 +32,7 @@ struct LinkStateTests {
     #expect(link.work(for: .writer, epoch: 1, now: start)?.looks.map(\.count) == [976])
   }
 
-  @Test("Converges: connections to two different servers are both closed and opened anew")
+  @Test("Converges: connections to two different servers are both closed and reopened")
   func twoServers() throws {
     var link = LinkState.make()
     _ = try link.join("count")
@@ -49,7 +49,7 @@ struct LinkStateTests {
     #expect(link.session.phase == .connected)
   }
 
-  @Test("a share of a subscribed name is read at once; the last share ends the subscription")
+  @Test("Another share of a subscribed name is read immediately, and the last share ends the subscription")
   func sharesComeAndGo() throws {
     var link = LinkState.make()
     let first = try link.liveReplica("count", at: start)
@@ -68,7 +68,7 @@ struct LinkStateTests {
     }
   }
 
-  @Test("a flush ends at its deadline, and wakes the writer only if that would wake later")
+  @Test("A flush ends at its deadline, and wakes the writer only if the writer would wake later")
   func flushDeadline() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -89,7 +89,7 @@ struct LinkStateTests {
     #expect(link.takeResumed() == [.init(later, .stopped)])
   }
 
-  @Test("a flush of a link that was stopped ends at once")
+  @Test("A flush of a stopped link ends immediately")
   func flushAfterStop() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -101,7 +101,7 @@ struct LinkStateTests {
     #expect(link.takeResumed() == [.init(waiters, .stopped)])
   }
 
-  @Test("wakes a thread that waits, and no thread that is busy")
+  @Test("A change wakes a waiting thread, but not a busy one")
   func wakesOnce() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -114,7 +114,7 @@ struct LinkStateTests {
     #expect(link.work(for: .writer, epoch: 1, now: start)?.encodings.map(\.id) == [id])
   }
 
-  @Test("commits are sent in batches, and no more of them than the window holds")
+  @Test("Commits are sent in batches, and never more of them than the window holds")
   func window() throws {
     var link = LinkState.make()
     let ids = try (0..<3_000).map { try link.join("name\($0)") }
@@ -138,7 +138,7 @@ struct LinkStateTests {
     #expect(link.work(for: .writer, epoch: 1, now: start)?.encodings.count == 1)
   }
 
-  @Test("a value that is being encoded counts as sent, and makes room if nothing is to be sent")
+  @Test("A value that is being encoded occupies the window, and frees it if nothing is to be sent")
   func encodingWindow() throws {
     var link = LinkState.make()
     let ids = try (0..<3_000).map { try link.join("name\($0)") }
@@ -160,7 +160,7 @@ struct LinkStateTests {
     #expect(link.work(for: .writer, epoch: 1, now: start)?.encodings.isEmpty == true)
   }
 
-  @Test("a malformed message is reported, and a message without a share is not even parsed")
+  @Test("A malformed message is reported only if its value is shared")
   func malformedMessage() throws {
     var link = LinkState.make()
     _ = try link.liveReplica("count", at: start)
@@ -174,7 +174,7 @@ struct LinkStateTests {
     #expect(link.takeEffects().isEmpty)
   }
 
-  @Test("a connection whose answer is overdue is given up, and both are opened anew")
+  @Test("A connection whose answer is overdue is closed, and both connections are reopened")
   func overdueAnswer() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -191,7 +191,7 @@ struct LinkStateTests {
     #expect(link.instruction(for: .subscriber, now: until) == .connect(epoch: 2))
   }
 
-  @Test("a connection is not given up while parts of an answer arrive, nor before its thread has looked")
+  @Test("A connection stays open while parts of an answer arrive, and until its thread has looked for more")
   func slowAnswer() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -259,7 +259,7 @@ struct LinkStateTests {
     #expect(toShow?.state.content == .oversized(11))
   }
 
-  @Test("a value that a caller waits for is read before all others")
+  @Test("A value that a caller waits for is read before all others")
   func awaited() throws {
     var link = LinkState.make()
     let document = StoredValue.document(7, String(repeating: "x", count: 900_000))
@@ -283,7 +283,7 @@ struct LinkStateTests {
     #expect(work.encodings.count == Commits.maximumBytesUnderWay >> 20)
   }
 
-  @Test("a silent connection gets a keep-alive request")
+  @Test("A keep-alive request is sent on a silent connection")
   func ping() throws {
     var link = LinkState.make()
     _ = try link.liveReplica("count", at: start)
@@ -299,7 +299,7 @@ struct LinkStateTests {
     }
   }
 
-  @Test("events of an older connection are ignored")
+  @Test("Events of an older connection are ignored")
   func olderEpoch() throws {
     var link = LinkState.make()
     _ = try link.liveReplica("count", at: start)
@@ -344,7 +344,7 @@ struct LinkStateTests {
     }
   }
 
-  @Test("callers that wait too long learn why")
+  @Test("Callers that wait too long receive an error that names the cause")
   func waitersExpire() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -362,7 +362,7 @@ struct LinkStateTests {
     #expect(link.pendingChanges == 1)
   }
 
-  @Test("the writer waits for the answer once it has sent everything, and wakes for changes meanwhile")
+  @Test("The writer waits until the deadline of its commit, and another change wakes it")
   func waitsBehindItsCommit() throws {
     var link = LinkState.make()
     let id = try link.join("count")
@@ -380,7 +380,7 @@ struct LinkStateTests {
     #expect(link.takeWakes() == [.writer])
   }
 
-  @Test("stopping resumes all waiting callers, and drops pending changes")
+  @Test("Stopping a link resumes all waiting callers and discards pending changes")
   func stopping() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -424,7 +424,7 @@ struct LinkStateTests {
     #expect(link.takeResumed() == [.init([update], nil)])
   }
 
-  @Test("a refused subscription is an error of its value, and harms no other")
+  @Test("A refused subscription is reported as a load error of its value, and the link stays connected")
   func refusedSubscription() throws {
     var link = LinkState.make()
     _ = try link.join("count")
@@ -437,7 +437,7 @@ struct LinkStateTests {
     #expect(link.takeEffects().contains { if case .status(_, .loadError(error), _, _) = $0 { true } else { false } })
   }
 
-  @Test("a refused commit is retried after a pause, and harms no other")
+  @Test("A refused commit is retried after a pause, and the link stays connected")
   func refusedCommit() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -452,7 +452,7 @@ struct LinkStateTests {
     #expect(link.session.phase == .connected)
   }
 
-  @Test("one name with two types of value is refused while the first is in use")
+  @Test("A name with a second value type is refused while the first type is in use")
   func twoTypes() throws {
     var link = LinkState.make()
     let first = try link.join("count")
@@ -467,7 +467,7 @@ struct LinkStateTests {
     _ = try link.join("count", valueType: "String")
   }
 
-  @Test("a replica without a type goes with every type, and hides no difference between two")
+  @Test("A replica without a type matches every type, and hides no mismatch between two others")
   func noType() throws {
     var link = LinkState.make()
     _ = try link.join("count", valueType: nil)
@@ -476,7 +476,7 @@ struct LinkStateTests {
     #expect(throws: RedisSharedStateError.self) { try link.join("count", valueType: "String") }
   }
 
-  @Test("a link without replicas rests if it is configured to")
+  @Test("A link without replicas rests if it is configured to do so")
   func rests() throws {
     var link = LinkState.make(restsWhenUnused: true)
     let id = try link.liveReplica("count", at: start)
@@ -545,7 +545,7 @@ struct LinkStateTests {
     #expect(queued <= 11)
   }
 
-  @Test("stopping during the first load ends the loading")
+  @Test("Stopping a link during the first load ends the loading")
   func stoppingEndsLoading() throws {
     var link = LinkState.make()
     let id = try link.join("count")
@@ -554,7 +554,7 @@ struct LinkStateTests {
     #expect(link.takeEffects().contains { if case .status(id, .loading(false), _, _) = $0 { true } else { false } })
   }
 
-  @Test("a link that rests forgets earlier errors")
+  @Test("A link that rests forgets earlier errors")
   func restingForgetsErrors() throws {
     var link = LinkState.make(restsWhenUnused: true)
     let id = try link.liveReplica("count", at: start)

@@ -153,7 +153,7 @@ struct LinkVerificationTests {
     #expect(looks < 1_000)
   }
 
-  @Test("what a server does not do is reported once, however often the link reconnects")
+  @Test("Missing vitals are reported once, however often the link reconnects")
   func reportedOnce() throws {
     var link = LinkState.make()
     _ = try link.join("a")
@@ -181,7 +181,7 @@ struct LinkVerificationTests {
     #expect(tracking.state == .on)
   }
 
-  @Test("a server that does not report a connection's number cannot report written keys, and the log says so")
+  @Test("A server that does not report the ID of a connection is reported as refusing tracking")
   func unknownConnection() throws {
     var link = LinkState.make()
     _ = try link.join("count")
@@ -193,7 +193,7 @@ struct LinkVerificationTests {
     #expect(refusals == [.permissionDenied(operation: "CLIENT ID")])
   }
 
-  @Test("a server that does not report its vitals, or stops reporting them, is named once")
+  @Test("A server that does not report its vitals, or stops reporting them, is reported once")
   func untoldVitals() throws {
     var link = LinkState.make()
     _ = try link.join("count")
@@ -221,7 +221,7 @@ struct LinkVerificationTests {
     #expect(other.takeEffects().count { if case .vitalsRefused = $0 { true } else { false } } == 1)
   }
 
-  @Test("the refusal of tracking is reported once, not with every connection")
+  @Test("A refusal of tracking is reported once, not on every connection")
   func refusal() throws {
     var link = LinkState.make()
     _ = try link.join("count")
@@ -476,7 +476,7 @@ struct LinkVerificationTests {
     #expect(try link.compares(with: "8", at: second + .milliseconds(60)) == [names[0]])
   }
 
-  @Test("constant large own writes do not keep the writes of others from their turn")
+  @Test("Constant large own writes do not keep the writes of others from being compared")
   func turns() throws {
     var link = LinkState.make()
     let id = try link.join("own")
@@ -498,7 +498,7 @@ struct LinkVerificationTests {
   }
 
   @Test(
-    "an own write that failed is compared along with the writes of others",
+    "A value is not checked as an own write after a conflict or an adoption",
     arguments: [false, true]
   )
   func notWritten(isAdoption: Bool) throws {
@@ -523,7 +523,7 @@ struct LinkVerificationTests {
     #expect(link.online?.reads.count(.ownCheck) == 0)
   }
 
-  @Test("a value that is written while it waits for its comparison is compared once")
+  @Test("A value that is written while it awaits its comparison is compared once")
   func writtenAndOverdue() throws {
     var link = LinkState.make()
     let overdue = try link.join("overdue")

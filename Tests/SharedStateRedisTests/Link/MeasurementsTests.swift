@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Measurements", .timeLimit(.minutes(1)))
 struct MeasurementsTests {
-  @Test("nothing is reported until somebody wants to know, and then what was counted before is")
+  @Test("A report is due only after measurements begin, and includes what was counted before")
   func late() {
     var measurements = Measurements()
     measurements.committed(after: .seconds(1))
@@ -20,7 +20,7 @@ struct MeasurementsTests {
     #expect(report.commitTimes.isEmpty)
   }
 
-  @Test("there is one report at a time, and the next one has what has happened since")
+  @Test("Only one report is published at a time, and the next one covers everything since")
   func oneAtATime() {
     var measurements = Measurements()
     measurements.begin()
@@ -39,7 +39,7 @@ struct MeasurementsTests {
     #expect(measurements.take(isStale: false).commits == 0)
   }
 
-  @Test("a change that is acknowledged before the server was heard is not worth a report")
+  @Test("A change that is acknowledged before pending values are noted causes no report")
   func pending() {
     var measurements = Measurements()
     measurements.begin()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Reconnecting", .timeLimit(.minutes(5)))
 struct ReconnectionTests {
-  @Test("services that lose their server at the same moment come back at different ones")
+  @Test("Services that lose their server at the same moment reconnect at different moments")
   func spread() {
     let now = Instant.now
     for failures in [1, 5, 20] {

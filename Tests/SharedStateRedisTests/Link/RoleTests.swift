@@ -126,7 +126,7 @@ struct RoleTests {
 
   private let broken = RedisSharedStateError.disconnected(reason: "broken")
 
-  @Test("effects come first, then each thread connects, and waits until there is something to send")
+  @Test("Each thread performs its effects, connects, and waits until there is something to send")
   func connects() throws {
     var threads = try Threads()
     #expect(threads.begin().isEmpty)
@@ -144,7 +144,7 @@ struct RoleTests {
     #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "exchange on w: secret summarize")
   }
 
-  @Test("a thread that is woken by a change encodes it before sending it")
+  @Test("A thread that is woken by a change encodes the change before sending it")
   func serves() throws {
     var threads = try Threads()
     threads.change()
@@ -153,7 +153,7 @@ struct RoleTests {
     #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "exchange on writer: ")
   }
 
-  @Test("the thread that takes over the role finishes the effects, and goes on with the same connection")
+  @Test("The thread that takes over a role finishes its effects and keeps the same connection")
   func handsOver() throws {
     var threads = try Threads()
     threads.change()
@@ -165,7 +165,7 @@ struct RoleTests {
     #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "exchange on writer: commit")
   }
 
-  @Test("a caller sends its change while the thread sleeps, unless another one is under way")
+  @Test("A caller sends its change while the thread sleeps, unless another change is under way")
   func callerSends() throws {
     var threads = try Threads()
     threads.change(ServerFacts(vitals: Vitals(era: Era(1), evictions: 0)))
@@ -184,7 +184,7 @@ struct RoleTests {
     #expect(threads.until == threads.now + .seconds(5))
   }
 
-  @Test("when a connection breaks, both threads close theirs, pause, and connect anew")
+  @Test("Both threads close their connections when one breaks, and pause before reconnecting")
   func breaks() throws {
     var threads = try Threads()
     threads.connect()
@@ -206,7 +206,7 @@ struct RoleTests {
     #expect(threads.next(.subscriber) == "wait")
   }
 
-  @Test("what was drawn up for a connection is not sent on the next one")
+  @Test("A request prepared for one connection is not sent on the next one")
   func forgetsRequests() throws {
     var threads = try Threads()
     threads.change()
@@ -221,7 +221,7 @@ struct RoleTests {
     #expect(threads.roles[.writer].requests.isEmpty)
   }
 
-  @Test("a thread that cannot be started counts as a failed attempt to connect, and is tried again after the pause")
+  @Test("A thread that cannot be started counts as a failed attempt to connect, and is retried after the pause")
   func isRefused() throws {
     var threads = try Threads()
     let waiter = try threads.link.save(threads.id, now: threads.now)
@@ -247,7 +247,7 @@ struct RoleTests {
     #expect(threads.link.session.phase == .connected)
   }
 
-  @Test("the threads end when the server is not needed, and begin again with the next need")
+  @Test("The threads end when the server is not needed, and start again when it is needed")
   func ends() throws {
     var threads = try Threads(restsWhenUnused: true)
     threads.connect()

@@ -6,7 +6,7 @@ struct SessionTests {
   private let start = Instant.now
   private let backoff = RedisConfiguration.Backoff(base: .milliseconds(100), cap: .seconds(10))
 
-  @Test("does nothing until a caller needs the server")
+  @Test("A session does nothing until a caller needs the server")
   func idle() {
     var session = Session(backoff: backoff)
     #expect(session.instruction(for: .writer, now: start) == .exit)
@@ -15,7 +15,7 @@ struct SessionTests {
     #expect(session.instruction(for: .subscriber, now: start) == .connect(epoch: 1))
   }
 
-  @Test("is connected when both connections are open")
+  @Test("A session is connected once both connections are open")
   func connects() {
     var session = Session(backoff: backoff)
     session.start()
@@ -26,7 +26,7 @@ struct SessionTests {
     #expect(session.phase == .connected)
   }
 
-  @Test("ends both connections when one breaks, and connects again after a pause")
+  @Test("A session ends both connections when one breaks, and reconnects after a pause")
   func breaks() {
     var session = connectedSession()
     #expect(session.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start, random: 0.5) == true)
@@ -37,7 +37,7 @@ struct SessionTests {
     #expect(session.instruction(for: .subscriber, now: end) == .connect(epoch: 2))
   }
 
-  @Test("follows a server that has moved without a pause, but not for ever")
+  @Test("A session follows a moved server without a pause, but only a limited number of times")
   func moves() {
     var session = connectedSession()
     for epoch in 1...UInt64(Session.movesWithoutPause) {
@@ -59,7 +59,7 @@ struct SessionTests {
     #expect(session.instruction(for: .writer, now: until) == .connect(epoch: epoch + 1))
   }
 
-  @Test("ends a pause when another server takes over")
+  @Test("Ending a pause lets a session reconnect immediately")
   func movesInPause() {
     var session = connectedSession()
     #expect(session.endPause(now: start) == false)
@@ -68,7 +68,7 @@ struct SessionTests {
     #expect(session.instruction(for: .writer, now: start) == .connect(epoch: 2))
   }
 
-  @Test("ignores events of an older epoch")
+  @Test("A session ignores events of an older epoch")
   func olderEpoch() {
     var session = connectedSession()
     _ = session.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start, random: 0)
@@ -78,7 +78,7 @@ struct SessionTests {
     #expect(session.failures == 1)
   }
 
-  @Test("pauses longer with each failure, and a connection alone does not count as success")
+  @Test("A session pauses longer after each failure, even if it has connected in between")
   func pausesGrow() {
     var session = Session(backoff: backoff)
     session.start()
@@ -98,7 +98,7 @@ struct SessionTests {
     #expect(pauses == expected.map { .milliseconds($0) })
   }
 
-  @Test("starts again with short pauses once the server has carried out a request")
+  @Test("A session returns to short pauses once the server has carried out a request")
   func successResets() {
     var session = connectedSession()
     for _ in 0..<5 {
@@ -113,7 +113,7 @@ struct SessionTests {
     #expect(session.lastError == nil)
   }
 
-  @Test("retries ever more slowly if the server answers everything except requests to a primary")
+  @Test("A session backs off from a server that is not a primary, even if it answers other requests")
   func demotions() {
     var session = connectedSession()
     for demotions in 1...5 {
@@ -128,7 +128,7 @@ struct SessionTests {
     #expect(session.failures == 1)
   }
 
-  @Test("retries slowly after an error that a person has to fix")
+  @Test("A session retries slowly after an error that a person has to fix")
   func permanentErrors() {
     var session = Session(backoff: backoff)
     session.start()
@@ -136,7 +136,7 @@ struct SessionTests {
     #expect(session.phase == .backingOff(until: start + .seconds(5)))
   }
 
-  @Test("full jitter: the pause is anything from zero to the cap of the attempt")
+  @Test("A pause with full jitter ranges from zero to the cap of the attempt")
   func jitter() {
     #expect(backoff.delay(failures: 1, isPermanent: false, random: 0) == .zero)
     #expect(backoff.delay(failures: 3, isPermanent: false, random: 0.25) == .milliseconds(100))
@@ -145,7 +145,7 @@ struct SessionTests {
     #expect(backoff.delay(failures: 1, isPermanent: false, fleet: .seconds(60), random: 1) == .seconds(10))
   }
 
-  @Test("does nothing once it is stopped")
+  @Test("A stopped session does nothing, even if it is started again")
   func stops() {
     var session = connectedSession()
     session.stop()
@@ -156,7 +156,7 @@ struct SessionTests {
     #expect(session.phase == .stopped)
   }
 
-  @Test("rests without connections, and connects when a caller needs the server again")
+  @Test("A resting session has no connections, and connects when a caller needs the server again")
   func rests() {
     var session = connectedSession()
     session.rest()

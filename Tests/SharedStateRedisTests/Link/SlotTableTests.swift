@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A slot table", .timeLimit(.minutes(5)))
 struct SlotTableTests {
-  @Test("finds what was inserted, changes it in place, and forgets what was removed")
+  @Test("A slot table finds inserted elements, changes them in place and forgets removed ones")
   func basics() {
     var table = SlotTable<String>()
     #expect(table.isEmpty)
@@ -20,7 +20,7 @@ struct SlotTableTests {
     #expect(table[UInt64.max] == nil)
   }
 
-  @Test("a number is never reused, although its slot is")
+  @Test("A slot table never reuses the number of a removed element")
   func numbers() {
     var table = SlotTable<Int>()
     var model: [UInt64: Int] = [:]

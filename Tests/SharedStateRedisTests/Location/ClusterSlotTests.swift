@@ -5,7 +5,7 @@ import Testing
 @Suite("The slot of a namespace", .timeLimit(.minutes(5)))
 struct ClusterSlotTests {
   @Test(
-    "is that of its hash tag",
+    "The slot of a namespace is the slot of its hash tag",
     // The first is the check value of the checksum's specification, the others are what CLUSTER KEYSLOT answers.
     arguments: [("{123456789}", 0x31C3), ("{foo}:", 12_182), ("a:{foo}:b:", 12_182), ("{shop}:", 3_808)]
   )
@@ -13,7 +13,7 @@ struct ClusterSlotTests {
     #expect(ClusterSlot(namespace: namespace)?.number == slot)
   }
 
-  @Test("does not exist without a hash tag", arguments: ["", "shop:", "{}", "{}{a}", "}{"])
+  @Test("A namespace without a hash tag has no slot", arguments: ["", "shop:", "{}", "{}{a}", "}{"])
   func none(namespace: String) {
     #expect(ClusterSlot(namespace: namespace) == nil)
   }

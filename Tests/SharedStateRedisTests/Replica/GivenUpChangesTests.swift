@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Changes that were given up", .timeLimit(.minutes(5)))
 struct GivenUpChangesTests {
-  @Test("are reported once, in order, and together with those that a flush has learned of itself")
+  @Test("Given-up changes are reported once, sorted by name, together with those that a flush has found")
   func told() {
     var givenUp = GivenUpChanges()
     #expect(givenUp.take(with: [])?.error == nil)
@@ -17,7 +17,7 @@ struct GivenUpChangesTests {
     #expect(givenUp.take(with: ["c"])?.error == .changesGivenUp(names: ["c"], further: 0))
   }
 
-  @Test("are forgotten once the value is saved")
+  @Test("A given-up change is forgotten once its value is saved")
   func saved() {
     var givenUp = GivenUpChanges()
     givenUp.insert("a")
@@ -38,7 +38,7 @@ struct GivenUpChangesTests {
     #expect(further == 4_900)
   }
 
-  @Test("are logged once, even if one is reported twice")
+  @Test("A given-up change is logged once, even if it is reported twice")
   func reportedTwice() {
     var replica = Replica.live(at: 7, "1")
     let error = RedisSharedStateError.valueTooLarge(name: "flags", bytes: 2, maximumBytes: 1)
@@ -54,7 +54,7 @@ struct GivenUpChangesTests {
     #expect(replica.encoded(.failure(error), stamp: 2, operation: .number(3)).contains(.report(.gaveUp(error))))
   }
 
-  @Test("give a flush the name, and a save the reason")
+  @Test("A given-up change fails a flush with the value's name and a save with the reason")
   func waiters() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -81,7 +81,10 @@ struct GivenUpChangesTests {
     return actions + endShowing(actions, in: &replica, outcome: .shown)
   }
 
-  @Test("fail a save that was requested while the change was encoded, and no later one", arguments: [false, true])
+  @Test(
+    "A discarded change fails a save requested while the change was encoded, but no later save",
+    arguments: [false, true]
+  )
   func saveDuringEncoding(isChangedAgain: Bool) {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -97,7 +100,7 @@ struct GivenUpChangesTests {
     #expect(!later.contains(.resume([5], Self.tooLarge)))
   }
 
-  @Test("fail the first save after them, unless the program was notified")
+  @Test("A discarded change fails the first save after it, unless the program has read the error")
   func saveAfterwards() {
     for isRead in [false, true] {
       var replica = Replica.live(at: 7, "1")
@@ -113,7 +116,7 @@ struct GivenUpChangesTests {
     }
   }
 
-  @Test("fail that save only once the box shows the value that they gave way to")
+  @Test("A discarded change fails the next save only once the box shows the stored value")
   func saveBeforeShowing() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()

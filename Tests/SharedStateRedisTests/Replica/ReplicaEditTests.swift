@@ -14,7 +14,7 @@ struct ReplicaEditTests {
   }()
 
   @Test(
-    "ForeignEditsSeen: a change that was cut off is made anew on an edit in its place",
+    "ForeignEditsSeen: an external edit is adopted before an interrupted change is committed again",
     arguments: [.document(7, "5"), deletion]
   )
   func cutOffChange(edit: StoredValue) {
@@ -25,7 +25,7 @@ struct ReplicaEditTests {
     #expect(replica.takeWrite()?.isAdoption == true)
   }
 
-  @Test("ForeignEditsSeen: a change that the server has refused is made anew on an edit made meanwhile")
+  @Test("ForeignEditsSeen: an external edit is adopted before a refused change is committed again")
   func refusedChange() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -81,7 +81,7 @@ struct ReplicaEditTests {
     #expect(endShowing(adopted, in: &replica, outcome: .unreadable(.bad)).contains(.resume([1], .bad)))
   }
 
-  @Test("an update that was not sent in time runs again if the value that it saw has expired")
+  @Test("An update that was not sent in time runs again if the value it is based on has expired")
   func unsentUpdateAfterExpiry() {
     var replica = Self.unsent()
     let expired = Meta(revision: Revision(7), parent: Revision(6), kind: .set, expiry: 1, writer: "other")
@@ -90,7 +90,7 @@ struct ReplicaEditTests {
     #expect(replica.beginEncoding()?.stored.content == .absent)
   }
 
-  @Test("an update that was not sent in time runs again on an edit even if edits get no revision")
+  @Test("An update that was not sent in time runs again on an external edit even without edit detection")
   func unsentUpdateWithoutDetection() {
     var replica = Self.unsent(detectsForeignEdits: false)
     endShowing(replica.stored(.document(7, "5")), in: &replica, outcome: .shown)
@@ -126,7 +126,7 @@ struct ReplicaEditTests {
     #expect(replica.takeWrite()?.isAdoption == true)
   }
 
-  @Test("of two answers that overtook each other, neither is believed")
+  @Test("The answer to an overtaken read is ignored, and the value is read again")
   func overtakenRead() {
     var replica = Replica.live(at: 7, "1", detectsForeignEdits: false)
     let numbers = [replica.beginRead(), replica.beginRead()]
@@ -220,7 +220,7 @@ struct ReplicaEditTests {
     return StoredValue(meta: meta, content: .document(Data(text.utf8)))
   }
 
-  @Test("a summary confirms the verified document, and says nothing about a different one")
+  @Test("A summary confirms the verified version and no other")
   func summaries() {
     let large = Self.large
     var replica = Replica.live(at: 4, "a")

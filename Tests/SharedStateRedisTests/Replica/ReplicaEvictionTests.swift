@@ -56,7 +56,7 @@ struct ReplicaEvictionTests {
     #expect(actions.last?.toShow?.state.content == .absent)
   }
 
-  @Test("does not restore a value that has expired")
+  @Test("An expired value is not restored")
   func expired() {
     var replica = Replica.holding(.document(5, "a", .old(5), expiry: 9_000_000))
     #expect(replica.stored(.gone(5, .old(5), expiry: 9_000_000), vitals: .calm) == [.count])
@@ -134,7 +134,7 @@ struct ReplicaEvictionTests {
     #expect(write.commit?.lineage?.made(Revision(8)).covers(Version(line: .old, revision: Revision(7))) == false)
   }
 
-  @Test("a replica without a verified version waits a moment before it commits over an absent value")
+  @Test("A replica without a verified version waits a moment before it commits over an absent value")
   func newcomer() {
     var replica = Replica.reading()
     _ = replica.changed()
@@ -145,7 +145,7 @@ struct ReplicaEvictionTests {
     #expect(replica.beginsEncoding() == true)
   }
 
-  @Test("a replica without a verified version leaves the restoration of an evicted value to others")
+  @Test("A replica without a verified version leaves the restoration of an evicted value to other services")
   func newcomerFindsMeta() {
     var replica = Replica.reading()
     endShowing(replica.stored(.gone(5, .old(5)), vitals: .evicting), in: &replica, outcome: .shown)
@@ -163,7 +163,7 @@ struct ReplicaEvictionTests {
     #expect(replica.confirmed.content == .absent)
   }
 
-  @Test("takes a missing value for deleted if the server does not count evictions")
+  @Test("A missing value is treated as deleted if the server does not count evictions")
   func untold() {
     let untold = Vitals(era: Era(1))
     var replica = Replica.holding(.document(5, "a", .old(5)), vitals: untold)
@@ -171,7 +171,7 @@ struct ReplicaEvictionTests {
     #expect(replica.takeRepair(vitals: untold)?.isAdoption == true)
   }
 
-  @Test("follows the server if the policy says so")
+  @Test("Under .adoptServer, an evicted value is adopted as deleted")
   func adoptServer() {
     var replica = Replica.holding(.document(5, "a", .old(5)), dataLoss: .adoptServer)
     #expect(replica.stored(.gone(5, .old(5)), vitals: .calm) == [.count])
@@ -203,7 +203,7 @@ struct ReplicaEvictionTests {
     #expect(replica.confirmed.content == .document(merged))
   }
 
-  @Test("an announced value that was evicted before it was read is no edit when another service restores it")
+  @Test("An announced value that is evicted unread and restored by another service is not an external edit")
   func givenBackByOthers() {
     var replica = Replica.holding(.absent)
     endShowing(replica.counted(.calm), in: &replica, outcome: .shown)
@@ -221,7 +221,7 @@ struct ReplicaEvictionTests {
     #expect(replica.takeRepair(vitals: later)?.isAdoption == true)
   }
 
-  @Test("ForeignEditsSeen: under .adoptServer, a value that has lost its revision gets another one at once")
+  @Test("ForeignEditsSeen: under .adoptServer, a value that has lost its revision is assigned another immediately")
   func adoptedWithoutRevision() {
     var replica = Replica.holding(.document(5, "a", .old(5)), dataLoss: .adoptServer)
     endShowing(replica.stored(.unversioned("a"), vitals: .evicting), in: &replica, outcome: .shown)
@@ -250,7 +250,7 @@ struct ReplicaEvictionTests {
     #expect(actions.last?.toShow?.state.content == .absent)
   }
 
-  @Test("AcknowledgedSurvives: a change that waits for a dropped restoration is sent at once")
+  @Test("AcknowledgedSurvives: a reset that waits for a dropped restoration is sent immediately")
   func waitsBehindWhatIsDropped() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     endShowing(replica.stored(.gone(5, .old(5)), vitals: .evicting), in: &replica, outcome: .shown)

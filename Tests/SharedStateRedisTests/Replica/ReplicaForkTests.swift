@@ -57,7 +57,7 @@ struct ReplicaForkTests {
     #expect(restored.meta.lineage == .old(52).closed)
   }
 
-  @Test("follows a version that includes the verified one, even with a smaller revision")
+  @Test("A version that includes the verified one replaces it, even with a smaller revision")
   func descendant() {
     var replica = failedOver()
     let stored = StoredValue.document(40, #"{"a":3}"#, .new(40, after: 52))
@@ -67,7 +67,7 @@ struct ReplicaForkTests {
   }
 
   @Test(
-    "the server's document wins as a whole if the key's policy says so, and is not merged again",
+    "Under .lastWriteWins and .reject, the server's document supersedes the lost one without a merge",
     arguments: [ConflictPolicy.lastWriteWins, .reject]
   )
   func otherPolicies(conflict: ConflictPolicy) throws {
@@ -78,7 +78,7 @@ struct ReplicaForkTests {
     #expect(write.commit?.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == true)
   }
 
-  @Test("without the common base, the stored document is kept; a service that knows the base may merge")
+  @Test("Without the common base, the stored document is kept and does not claim to include the lost one")
   func forgottenBase() throws {
     var replica = Replica.holding(.document(52, #"{"a":1,"b":2}"#, .old(52)))
     replica.reconnect(Replica.Circumstances(runID: "2"))
@@ -88,7 +88,7 @@ struct ReplicaForkTests {
     #expect(write.commit?.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == false)
   }
 
-  @Test("two histories with nothing in common are merged, but a deletion is kept whole")
+  @Test("Unrelated histories are merged, but a stored deletion is kept")
   func nothingInCommon() throws {
     var replica = failedOver(#"{"b":2}"#)
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: nil)), vitals: .successor)
@@ -103,7 +103,7 @@ struct ReplicaForkTests {
     }
   }
 
-  @Test("an edit of the server's remaining value is merged with the lost one")
+  @Test("An external edit of the server's older value is merged with the lost value")
   func editedAncestor() throws {
     var replica = failedOver()
     _ = replica.stored(.document(51, #"{"a":7}"#, .old(51)), vitals: .successor)
@@ -146,7 +146,7 @@ struct ReplicaForkTests {
     #expect(replica.hasPendingChange)
   }
 
-  @Test("a merge that is overtaken is made anew")
+  @Test("A merge that a newer stored document overtakes is repeated with that document")
   func overtakenMerge() throws {
     var replica = failedOver()
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
@@ -159,7 +159,7 @@ struct ReplicaForkTests {
     #expect(write.commit?.condition == .revision(Revision(21)))
   }
 
-  @Test("a local change waits for the merge, and is based on it")
+  @Test("A local change waits for the merge and is based on its result")
   func pendingChange() throws {
     var replica = failedOver()
     _ = replica.changed()
@@ -174,7 +174,7 @@ struct ReplicaForkTests {
     #expect(try #require(encoding).stored == .document(100, #"{"a":3,"b":2}"#))
   }
 
-  @Test("a commit that was cut off is sent to another server in its own line, and its result is read")
+  @Test("An interrupted commit is sent to another server in a line of its own, and its result is read")
   func redrafted() throws {
     var replica = Replica.holding(.document(51, "a", .old(51)))
     _ = replica.changed()
@@ -240,7 +240,7 @@ struct ReplicaForkTests {
     #expect(restored?.text == "b")
   }
 
-  @Test("a load ends once both documents are merged")
+  @Test("A load ends once the merged document is shown")
   func loadedWhileMerging() {
     var replica = failedOver()
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
@@ -265,7 +265,7 @@ struct ReplicaForkTests {
     #expect(try replica.sentRepair(vitals: .successor).text == #"{"a":1,"b":2}"#)
   }
 
-  @Test("an unreadable value yields to the stored one, even if a save had begun to replace it")
+  @Test("The server's document replaces a lost unreadable one, even if an abandoned save was replacing it")
   func unreadable() {
     var replica = Replica.reading()
     let bad = replica.stored(.document(51, "?", .old(51)), vitals: .calm)

@@ -27,7 +27,7 @@ struct ReplicaLastNumbersTests {
     return message
   }
 
-  @Test("follows a successor of the last revision although its number is smaller")
+  @Test("A replica follows a successor of the largest revision although its number is smaller")
   func followed() {
     var replica = atTheEnd()
     #expect(replica.announced(message(Self.now, "b", parent: .largest), vitals: .calm).last == .confirm)
@@ -44,7 +44,7 @@ struct ReplicaLastNumbersTests {
     #expect(next.map(\.toShow?.state) == [.document(Self.now + 2, "d")])
   }
 
-  @Test("follows even if the last revision names no lines, or was a deletion")
+  @Test("A replica follows a successor even if the largest revision names no lines or the successor is a deletion")
   func unnamed() {
     var replica = Replica.holding(.document(Self.last, "a"))
     var message = message(Self.now, "b", parent: .largest)
@@ -72,7 +72,7 @@ struct ReplicaLastNumbersTests {
     #expect(other.confirmed.revision == Revision(Self.now))
   }
 
-  @Test("commits in its own line, and shows the result")
+  @Test("A commit after the largest revision opens a line of its own, which the next commit continues")
   func committed() throws {
     var replica = atTheEnd()
     _ = replica.changed()
@@ -99,7 +99,7 @@ struct ReplicaLastNumbersTests {
     #expect(next?.commit?.condition == .revision(Revision(Self.now)))
   }
 
-  @Test("its own message before the reply and another service's after it do not change that")
+  @Test("A late reply to a commit does not undo another service's commit on top of it")
   func overtaken() {
     var replica = atTheEnd()
     replica.send("b", stamp: 1, number: 1)
@@ -112,7 +112,7 @@ struct ReplicaLastNumbersTests {
     #expect(actions.last?.toShow?.state == .document(Self.now + 1, "c"))
   }
 
-  @Test("recognizes its own commit from before a broken connection")
+  @Test("A replica recognizes a commit of its own whose reply was lost")
   func interrupted() {
     var replica = atTheEnd()
     replica.send("b", stamp: 1, number: 1)
@@ -134,7 +134,7 @@ struct ReplicaLastNumbersTests {
     #expect(replica.confirmed.state == .document(Self.now, "b"))
   }
 
-  @Test("yields to a successor under .reject")
+  @Test("Under .reject, a change that meets a successor of the largest revision is discarded")
   func rejected() {
     var replica = atTheEnd(conflict: .reject)
     replica.send("b", stamp: 1, number: 1)
@@ -143,7 +143,7 @@ struct ReplicaLastNumbersTests {
     #expect(actions.contains { if case .report(.gaveUp(let error)) = $0 { error.code == .conflict } else { false } })
   }
 
-  @Test("forgets revisions that are close to the end once others are stored")
+  @Test("A replica forgets a revision above the largest floor once a smaller one is stored")
   func floor() {
     var replica = Replica.holding(.document(Self.last - 100, "a", .old(Self.last - 100)))
     #expect(replica.verified.floor == Revision(Self.last - 100))

@@ -6,7 +6,7 @@ import Testing
 /// Transcripts: a closure of the program holds the value, so it cannot be encoded.
 @Suite("A replica whose value is locked", .timeLimit(.minutes(5)))
 struct ReplicaLockedTests {
-  @Test("is not encoded again before the closure has ended, and is then committed")
+  @Test("A change to a locked value is encoded again only after the closure has ended")
   func postponed() {
     var replica = Replica.live(at: 7, "1")
     #expect(replica.changed() == [.commit])
@@ -19,7 +19,7 @@ struct ReplicaLockedTests {
     #expect(replica.beginEncoding() != nil)
   }
 
-  @Test("may learn of the end of the closure first")
+  @Test("A change is encoded again even if the end of the closure is reported before the lock")
   func unlockedFirst() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -29,7 +29,7 @@ struct ReplicaLockedTests {
     #expect(replica.beginEncoding() != nil)
   }
 
-  @Test("resumes earlier callers with the first snapshot, and later ones with the next")
+  @Test("Callers from before the lock are resumed by the first commit, and later ones by the next")
   func waiters() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.save(waiter: 5)
@@ -44,7 +44,7 @@ struct ReplicaLockedTests {
     #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([6, 7], nil), .settled])
   }
 
-  @Test("runs atomic updates, which need only the stored value, except those that wait for its own change")
+  @Test("An atomic update waits for a local change to a locked value")
   func updates() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -59,7 +59,7 @@ struct ReplicaLockedTests {
     #expect(replica.openUpdates == (0, 0))
   }
 
-  @Test("forgets callers that have stopped waiting, and changes that are to be reset")
+  @Test("A locked replica forgets callers that have stopped waiting, and a reset cancels the postponed save")
   func forgotten() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.save(waiter: 5)

@@ -74,7 +74,7 @@ struct ReplicaLossTests {
     #expect(restored(&replica) == nil)
   }
 
-  @Test("under .adoptServer, a rejecting change is based on the value that the server has gone back to")
+  @Test("Under .adoptServer, a rejecting change is based on the state that the server has returned to")
   func changeAfterAdoptedLoss() {
     var replica = Replica.live(at: 5, "a", conflict: .reject, dataLoss: .adoptServer)
     _ = replica.changed()
@@ -123,7 +123,7 @@ struct ReplicaLossTests {
     #expect(write.commit?.condition == .revision(Revision(3)))
   }
 
-  @Test("a commit finds the restored tombstone, although an earlier commit found nothing")
+  @Test("A change is committed over a restored tombstone, although an earlier attempt found nothing")
   func restoredTombstone() throws {
     var replica = Replica.live(at: 5, "a")
     endShowing(replica.stored(.tombstone(6)), in: &replica, outcome: .shown)
@@ -192,7 +192,7 @@ struct ReplicaLossTests {
     }
   }
 
-  @Test("an own commit that took effect and was lost since is no conflict", arguments: [true, false])
+  @Test("A commit that took effect and was then lost is restored and causes no conflict", arguments: [true, false])
   func ownCommitLost(isUpdate: Bool) {
     var replica = Replica.live(at: 5, "a", conflict: .reject)
     _ = isUpdate ? replica.update(waiter: 1) : replica.save(waiter: 1)
@@ -227,7 +227,7 @@ struct ReplicaLossTests {
     #expect(restored == meta)
   }
 
-  @Test("a rejecting change is made where nothing is left of an expired value")
+  @Test("A rejecting change is committed when nothing is left of the expired value it is based on")
   func changeAfterExpiry() {
     var replica = changedWhileItExpired(at: 5)
     replica.encodeAndSend("b", stamp: 1, number: 1)
@@ -237,7 +237,7 @@ struct ReplicaLossTests {
     #expect(replica.takeWrite()?.commit?.condition == .revision(.none))
   }
 
-  @Test("a rejecting change yields to a later value of another service, even if that has expired")
+  @Test("A rejecting change conflicts with another service's later value, even if that has expired")
   func changeBehindExpiry() {
     var replica = changedWhileItExpired(at: 6)
     #expect(replica.beginsEncoding() == true)

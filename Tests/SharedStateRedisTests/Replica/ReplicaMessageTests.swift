@@ -12,7 +12,7 @@ struct ReplicaMessageTests {
     return replica
   }
 
-  @Test("is as good as a reply: nothing is read")
+  @Test("A message that proves itself is verified without a read")
   func verified() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     let actions = replica.announced(.set(6, "b", .old(6)), vitals: .calm)
@@ -33,7 +33,7 @@ struct ReplicaMessageTests {
     #expect(try #require(replica.takeRepair(vitals: .successor)?.restore).text == "b")
   }
 
-  @Test("brings the expiry of the version")
+  @Test("A message that proves itself provides the expiry of its version")
   func expiry() throws {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     var message = ChangeMessage.set(6, "b", .old(6))
@@ -43,7 +43,7 @@ struct ReplicaMessageTests {
     #expect(replica.confirmed.isMetaCertain)
   }
 
-  @Test("outdates the answer to an earlier request")
+  @Test("A message that proves itself outdates the answer to an earlier read")
   func askedBefore() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     let read = replica.beginRead()
@@ -52,7 +52,7 @@ struct ReplicaMessageTests {
     #expect(replica.confirmed.state == .document(6, "b"))
   }
 
-  @Test("leaves a gap if it does not name the version before")
+  @Test("A message that does not name the known version as its parent reveals a missed message")
   func gap() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     let actions = replica.announced(.set(8, "c", .old(8)), vitals: .calm)
@@ -60,7 +60,7 @@ struct ReplicaMessageTests {
     #expect(actions.contains(.read))
   }
 
-  @Test("leaves no gap if each names the one before, even while none was read")
+  @Test("Consecutive messages reveal no missed message, although no value is read between them")
   func noGaps() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     for revision in 6...9 as ClosedRange<UInt64> {
@@ -70,7 +70,7 @@ struct ReplicaMessageTests {
     }
   }
 
-  @Test("is the base of a commit without its document")
+  @Test("A commit after a message expects the message's revision and does not compare documents")
   func committed() throws {
     var replica = told()
     _ = replica.changed()
@@ -83,7 +83,7 @@ struct ReplicaMessageTests {
     #expect(write.commit?.basis == nil)
   }
 
-  @Test("makes a change yield to a deletion at once")
+  @Test("A change that meets an announced deletion is discarded without being sent")
   func deletionMeanwhile() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     _ = replica.changed()
@@ -116,7 +116,7 @@ struct ReplicaMessageTests {
   }
 
   @Test(
-    "PendingSurvives: a save that was requested during the encoding hears of the discarded change, and no later one"
+    "PendingSurvives: a discarded change fails a save requested during its encoding, but no later save"
   )
   func discardedWithSave() {
     var replica = Replica.live(at: 5, "a", conflict: .reject)
@@ -133,21 +133,21 @@ struct ReplicaMessageTests {
     #expect(replica.beginsEncoding() == true)
   }
 
-  @Test("makes a rejecting change yield at once")
+  @Test("A rejecting change that meets a message is discarded without being sent")
   func rejection() {
     var replica = discarding()
     #expect(!replica.hasPendingChange)
     #expect(replica.takeWrite() == nil)
   }
 
-  @Test("of another history is looked up, and not shown")
+  @Test("A message of another history is looked up and not shown")
   func otherHistory() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     #expect(replica.announced(.set(9, "b", .new(9, after: 4)), vitals: .calm) == [.confirm])
     #expect(replica.confirmed.state == .document(5, "a"))
   }
 
-  @Test("older than a tombstone lives is looked up, because it may have been recorded before a deletion")
+  @Test("A message older than a tombstone's lifetime is looked up, because it may predate a deletion")
   func replayed() {
     let lifetime = UInt64(CommitScript.tombstoneLifetimeInSeconds) * 1_000_000
     for (clock, isShown) in [(lifetime + 6, false), (lifetime + 5, true), (nil, true)] as [(UInt64?, Bool)] {
@@ -159,7 +159,7 @@ struct ReplicaMessageTests {
     }
   }
 
-  @Test("of another era is looked up, because it may have been recorded before the server was replaced")
+  @Test("A message of another era is looked up, because it may predate the replacement of the server")
   func otherEra() {
     for (vitals, isShown) in [(Vitals.successor, false), (.calm, true), (Vitals(era: Era(9)), true)] {
       var replica = Replica.holding(.absent)
@@ -168,7 +168,7 @@ struct ReplicaMessageTests {
     }
   }
 
-  @Test("of a value that was just found missing is shown, and the value is read once more")
+  @Test("A message about a value that was just found missing is shown, and the value is read again")
   func foundMissing() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     #expect(replica.stored(.absent, vitals: .calm) == [.count])
@@ -178,7 +178,7 @@ struct ReplicaMessageTests {
     #expect(replica.counted(.calm) == [])
   }
 
-  @Test("is not undone by the answer to a restoration that was refused before it came")
+  @Test("The reply to a refused restoration does not undo a message that arrived before it")
   func refusedRestoring() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     replica.reconnect(Replica.Circumstances(runID: "2"))
@@ -225,7 +225,7 @@ struct ReplicaAlternativeTests {
     return (replica, first, second)
   }
 
-  @Test("is what a read shows", arguments: [true, false])
+  @Test("A commit that was sent in two eras has the lineage that is read from the server", arguments: [true, false])
   func read(isFirst: Bool) throws {
     var (replica, first, second) = try redrafted()
     let lineage = isFirst ? first : second
@@ -244,7 +244,10 @@ struct ReplicaAlternativeTests {
     #expect(restore?.meta.lineage == second.closed)
   }
 
-  @Test("is included in what another service has made of it", arguments: [true, false])
+  @Test(
+    "A commit that was sent in two eras is included in another service's version based on it",
+    arguments: [true, false]
+  )
   func followed(isFirst: Bool) throws {
     var (replica, first, second) = try redrafted()
     var next = Lineage.Draft(continuing: isFirst ? first : second, era: Era(3), opening: LineID(9))

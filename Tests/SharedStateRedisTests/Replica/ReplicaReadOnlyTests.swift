@@ -107,7 +107,7 @@ struct ReplicaReadOnlyTests {
     #expect(show(.absent, in: &replica) == .absent)
   }
 
-  @Test("AcknowledgedSurvives: a lost value that another service has stored anew is shown")
+  @Test("AcknowledgedSurvives: a new value that another service stores after a loss is shown")
   func storedAnew() {
     var replica = Replica.live(at: 5, "a", access: .readOnly)
     replica.reconnect(Replica.Circumstances(runID: "2"))

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Transcripts: resets, and changes that give way to a deletion.
-@Suite("A replica that is reset or gives way", .timeLimit(.minutes(5)))
+@Suite("A replica that is reset or discards a change", .timeLimit(.minutes(5)))
 struct ReplicaResetTests {
   @Test("PendingSurvives: a reset that was called before a change does not resume the change's waiters")
   func resetBeforeChange() {
@@ -21,7 +21,7 @@ struct ReplicaResetTests {
     #expect(replica.committed(.committed(9), operation: .number(2)).contains(.resume([4], nil)))
   }
 
-  @Test("a waiter for a change that a reset overtakes is resumed after the reset")
+  @Test("A waiter for a change that a reset supersedes is resumed after the reset")
   func changeBeforeReset() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -35,7 +35,7 @@ struct ReplicaResetTests {
     #expect(!replica.hasPendingChange)
   }
 
-  @Test("a flush does not wait until a reset is shown")
+  @Test("A flush does not wait until a reset is shown")
   func flushDuringReset() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.reset(waiter: 5, stamp: 0)
@@ -101,7 +101,7 @@ struct ReplicaResetTests {
     #expect(actions.prefix(2) == [.resume([4], nil), .settled])
   }
 
-  @Test("an earlier save() that met a conflict does not undo a reset")
+  @Test("An earlier save() that met a conflict does not undo a reset")
   func resetAfterSave() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -119,7 +119,7 @@ struct ReplicaResetTests {
     #expect(told == [.resume([1], nil), .settled])
   }
 
-  @Test("Converges: a change that gives way to a deletion is taken back, even if the deletion is already known")
+  @Test("Converges: a deletion is shown after a change is discarded for it, even if it was already known")
   func yieldsToWhatIsKnown() {
     var replica = Replica.reading()
     _ = replica.stored(.absent)
@@ -200,7 +200,7 @@ struct ReplicaResetTests {
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
   }
 
-  @Test("NoEcho: a merge tells whether it has changed a known field", arguments: [true, false])
+  @Test("NoEcho: a merge reports whether it changed a known field", arguments: [true, false])
   func reflected(_ isKnown: Bool) throws {
     struct Flags: Codable {
       var mine = 0
@@ -226,7 +226,7 @@ struct ReplicaResetTests {
     #expect(try encoded.result.get()?.isReflected == !isKnown)
   }
 
-  @Test("that is refused leaves no save error behind, because nothing waits to be saved")
+  @Test("A refused reset leaves no save error behind, because no change is pending")
   func refusedBeforeItIsSent() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.reset(waiter: 5, stamp: 0)

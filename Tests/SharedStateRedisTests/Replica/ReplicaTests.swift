@@ -7,7 +7,7 @@ import Testing
 struct ReplicaTests {
   // MARK: Coming to life
 
-  @Test("subscribes, then reads, then is up to date")
+  @Test("A replica subscribes, then reads, and is then up to date")
   func subscribesThenReads() {
     var replica = Replica(name: "flags")
     replica.connected()
@@ -17,7 +17,7 @@ struct ReplicaTests {
     #expect(replica.phase == .live)
   }
 
-  @Test("shows the stored value, and is up to date once that is decoded")
+  @Test("A replica is up to date once the stored value is decoded and shown")
   func showsWhatIsStored() {
     var replica = Replica.reading()
     let toShow = Replica.StateToShow(state: .document(7, "1"), stamp: 0, sequence: 1, isInitial: true)
@@ -49,14 +49,14 @@ struct ReplicaTests {
     #expect(replica.confirmed.state == .document(7, "1"))
   }
 
-  @Test("a deleted value is shown as absent")
+  @Test("A deleted value is shown as absent")
   func deleted() {
     var replica = Replica.live(at: 7, "1")
     let absent = Replica.State(revision: Revision(8), content: .absent)
     #expect(replica.announced(.deleted(8)) == [.show(.init(state: absent, stamp: 0, sequence: 2))])
   }
 
-  @Test("a change that was announced without its document is read")
+  @Test("A change that was announced without its document is read")
   func announcedByReference() {
     var replica = Replica.live(at: 7, "1")
     #expect(replica.announced(.byReference(8)) == [.read])
@@ -76,7 +76,7 @@ struct ReplicaTests {
 
   // MARK: Local changes
 
-  @Test("commits a change, which the reply settles")
+  @Test("A replica commits a change, and the reply settles it")
   func commitsAChange() throws {
     var replica = Replica.live(at: 7, "1")
     #expect(replica.changed() == [.commit])
@@ -93,7 +93,7 @@ struct ReplicaTests {
     #expect(replica.confirmed.state == .document(8, "2"))
   }
 
-  @Test("a commit is sent once, however often the replica looks for work")
+  @Test("A commit is sent once, however often the replica looks for work")
   func sentOnce() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -102,7 +102,7 @@ struct ReplicaTests {
     #expect(replica.beginsEncoding() == false)
   }
 
-  @Test("a change during a commit follows it")
+  @Test("A change made during a commit is committed after it")
   func changeDuringCommit() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -202,7 +202,7 @@ struct ReplicaTests {
     #expect(replica.endedShowing(again, outcome: .shown) == [])
   }
 
-  @Test("a value that cannot be encoded is reported and given up")
+  @Test("A change that cannot be encoded is reported and given up")
   func encodingFails() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -218,7 +218,7 @@ struct ReplicaTests {
     #expect(replica.committed(.committed(8), operation: .number(2)) == [.status(.saveError(nil)), .settled])
   }
 
-  @Test("a refused commit is retried unchanged")
+  @Test("A refused commit is retried unchanged")
   func refused() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -285,7 +285,7 @@ struct ReplicaTests {
     #expect(replica.verified.floor == Revision(7))
   }
 
-  @Test("other bytes under the known revision are shown, because they are an edit by hand")
+  @Test("A different document under the known revision is shown as an external edit")
   func foreignBytes() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.load(waiter: 1)
@@ -301,7 +301,7 @@ struct ReplicaTests {
 
   // MARK: Bad data
 
-  @Test("a document that does not decode is reported, and a local change waits")
+  @Test("A document that cannot be decoded is reported, and a local change waits for a readable one")
   func badDataHeld() {
     var replica = Replica.live(at: 7, "1")
     let toShow = replica.toShow(after: .set(8, "bad"))
@@ -334,7 +334,7 @@ struct ReplicaTests {
     #expect(replica.beginsEncoding() == false)
   }
 
-  @Test("an explicit save replaces an unreadable value by compare-and-set")
+  @Test("An explicit save replaces an unreadable value by compare-and-set")
   func explicitSaveReplaces() {
     var replica = Replica.live(at: 7, "1")
     let toShow = replica.toShow(after: .set(8, "bad"))
@@ -390,7 +390,7 @@ struct ReplicaTests {
     #expect(replica.beginsEncoding() == true)
   }
 
-  @Test("an explicit save that meets a newer document fails, and shows it")
+  @Test("An explicit save that meets a newer document fails, and that document is shown")
   func explicitSaveConflicts() {
     var replica = Replica.live(at: 7, "1")
     let toShow = replica.toShow(after: .set(8, "bad"))
@@ -407,7 +407,7 @@ struct ReplicaTests {
     )
   }
 
-  @Test("an explicit save before the first read replaces the unreadable value that the read finds")
+  @Test("An explicit save before the first read replaces the unreadable value that the read finds")
   func explicitSaveBeforeFirstRead() {
     var replica = Replica.reading()
     #expect(replica.save(waiter: 1, replacingUnreadable: true) == [])
@@ -422,7 +422,7 @@ struct ReplicaTests {
     #expect(replica.beginsEncoding() == true)
   }
 
-  @Test("a key of another type is reported, and replaced only by an explicit save")
+  @Test("A key of another type is reported, and only an explicit save replaces it")
   func wrongType() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -442,7 +442,7 @@ struct ReplicaTests {
     #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(7)))
   }
 
-  @Test("our own commit that replaces an unreadable document ends the waiting")
+  @Test("A commit that replaces an unreadable document ends the wait for a readable one")
   func commitReplacesUnreadable() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.load(waiter: 1)
@@ -475,7 +475,7 @@ struct ReplicaTests {
     )
   }
 
-  @Test("a readable document ends the waiting of a commit that was refused over an unreadable one")
+  @Test("A commit that was refused over an unreadable document is retried after a readable one arrives")
   func refusedCommitMeetsReadable() {
     var replica = Replica.live(at: 7, "1")
     let bad = replica.toShow(after: .set(8, "bad"))

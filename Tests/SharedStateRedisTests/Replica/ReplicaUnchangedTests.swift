@@ -34,7 +34,7 @@ struct ReplicaUnchangedTests {
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([1], nil), .settled, .show(newest)])
   }
 
-  @Test("a change that is reported twice is committed once, so it overwrites no newer one")
+  @Test("A change that is reported twice is committed once")
   func reportedTwice() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -48,7 +48,7 @@ struct ReplicaUnchangedTests {
     #expect(replica.takeWrite() == nil)
   }
 
-  @Test("a change that has given way and is reported again is not reported as saved")
+  @Test("A discarded change that is reported again is not reported as saved")
   func reportedAfterConflict() {
     let conflict = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("5".utf8))
     var replica = Replica.live(at: 7, "1", conflict: .reject)

@@ -19,7 +19,7 @@ struct ReplicaUpdatesTests {
     _ = replica.stored(.document(7, "1"))
   }
 
-  @Test("an update waits for the local change before it, even if that meets a conflict")
+  @Test("An update waits for the local change before it, even if that change meets a conflict")
   func localChangeConflicts() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -33,7 +33,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.beginEncoding()?.updates == [5])
   }
 
-  @Test("an update waits for the local change before it, but earlier updates do not")
+  @Test("An update waits for the local change before it, but an earlier update does not")
   func localChangeBetween() {
     var replica = Self.disconnected()
     #expect(replica.update(waiter: 1) == [])
@@ -55,7 +55,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.beginEncoding()?.updates == [2])
   }
 
-  @Test("the result of a run that includes an abandoned update is not sent: the others run again")
+  @Test("A run that includes an abandoned update is not sent, and the other updates run again")
   func forgottenWhileItRuns() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.update(waiter: 1)
@@ -68,7 +68,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.beginEncoding()?.updates == [2])
   }
 
-  @Test("an update that had run but was not sent is not sent after its caller has stopped waiting")
+  @Test("An update that has run is not sent after its caller has stopped waiting")
   func forgottenBeforeItIsSent() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.update(waiter: 1)
@@ -240,7 +240,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.openUpdates.waiting == 0)
   }
 
-  @Test("a reset ends when the box shows the default, although a change before it was not committed")
+  @Test("A reset ends once the box shows the default, although an earlier change was not committed")
   func resetOfAPendingChange() {
     var replica = Self.disconnected()
     _ = replica.changed()
@@ -257,7 +257,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.takeWrite() == nil)
   }
 
-  @Test("a pending change yields to a newer tombstone even if nothing was stored")
+  @Test("A newer tombstone discards a pending change, even if the value was already deleted")
   func tombstoneAfterTombstone() {
     var replica = Replica.live(at: 7, "1")
     let deletion = replica.toShow(after: .deleted(8))
@@ -300,7 +300,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.hasPendingChange)
   }
 
-  @Test("a rejecting change gives way to a value that has arrived since it was made, without asking the server")
+  @Test("A rejecting change is discarded without a request if a newer value has arrived since it was made")
   func rejectionWithoutAsking() {
     var replica = Replica.live(at: 7, "1", conflict: .reject)
     _ = replica.changed()
@@ -349,7 +349,7 @@ struct ReplicaUpdatesTests {
   }
 
   @Test(
-    "a rejecting change is not based on a value that the server leaves and returns to while it is encoded"
+    "A rejecting change is encoded again if the server returns to an older value during its encoding"
   )
   func rejectionAfterGoingBack() {
     var replica = Replica.live(at: 7, "1", conflict: .reject, dataLoss: .adoptServer)
@@ -364,7 +364,7 @@ struct ReplicaUpdatesTests {
     replica.encodeAndSend("2", stamp: 1, number: 2)
   }
 
-  @Test("a waiter for a rejected change is resumed once the box shows the stored value")
+  @Test("A save of a rejected change fails once the box shows the stored value")
   func rejection() {
     var replica = Replica.live(at: 7, "1", conflict: .reject)
     _ = replica.save(waiter: 3)
@@ -378,7 +378,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.endedShowing(theirs, outcome: .shown) == [.resume([3], error)])
   }
 
-  @Test("a tombstone that has expired is written again, and an expired value stays as it is")
+  @Test("An expired tombstone is written again, but an expired value is not")
   func tombstoneEnds() {
     var replica = Replica.live(at: 7, "1")
     endShowing(replica.stored(.tombstone(8)), in: &replica, outcome: .shown)

@@ -6,7 +6,7 @@ import Testing
 /// Transcripts: the callers that wait for a replica, and when each of them is resumed.
 @Suite("Callers that wait for a replica", .timeLimit(.minutes(5)))
 struct ReplicaWaitersTests {
-  @Test("a save is resumed by the reply to a snapshot that was taken after it was called")
+  @Test("A save is resumed by the reply to a snapshot that was taken after the save was called")
   func saveWaiters() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -16,7 +16,7 @@ struct ReplicaWaitersTests {
     #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([5], nil), .settled])
   }
 
-  @Test("a save of the value under way waits for that, and not for another commit")
+  @Test("A save of the value under way waits for its commit and not for another one")
   func saveOfWhatIsUnderWay() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -24,7 +24,7 @@ struct ReplicaWaitersTests {
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([5], nil), .settled])
   }
 
-  @Test("a save of a value that has changed since the commit under way waits for the next one")
+  @Test("A save of a value that has changed since the commit under way waits for the next commit")
   func saveOfWhatHasChanged() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -35,7 +35,7 @@ struct ReplicaWaitersTests {
     #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([5], nil), .settled])
   }
 
-  @Test("a flush waits for the change under way, and does not wait if there is none")
+  @Test("A flush waits for the change under way, and does not wait if there is none")
   func flushWaiters() {
     var replica = Replica.live(at: 7, "1")
     #expect(replica.flush(waiter: 4) == nil)
@@ -44,7 +44,7 @@ struct ReplicaWaitersTests {
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([5], nil), .settled])
   }
 
-  @Test("callers that have stopped waiting are not resumed")
+  @Test("Callers that have stopped waiting are not resumed")
   func forgottenWaiters() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.save(waiter: 5)
@@ -59,7 +59,7 @@ struct ReplicaWaitersTests {
     )
   }
 
-  @Test("a save that is called while an older snapshot is encoded waits for the next one")
+  @Test("A save that is called during the encoding of an older snapshot waits for the next commit")
   func saveDuringEncoding() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -73,7 +73,7 @@ struct ReplicaWaitersTests {
     #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([5], nil), .settled])
   }
 
-  @Test("a flush waits for a change that was made while an older snapshot was encoded")
+  @Test("A flush waits for a change that was made during the encoding of an older snapshot")
   func flushDuringEncoding() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -86,7 +86,7 @@ struct ReplicaWaitersTests {
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([4], nil), .commit])
   }
 
-  @Test("a refusal also resumes callers that wait for a later snapshot")
+  @Test("A refusal also resumes a save that waits for a later snapshot")
   func refusalTellsEverybody() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -100,7 +100,7 @@ struct ReplicaWaitersTests {
     #expect(replica.hasPendingChange)
   }
 
-  @Test("a refusal also resumes updates that wait for the refused change")
+  @Test("A refusal also resumes updates that wait behind the refused change")
   func refusalTellsUpdates() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -117,7 +117,7 @@ struct ReplicaWaitersTests {
     #expect(replica.hasPendingChange)
   }
 
-  @Test("a refusal that passes by itself resumes nobody, and the same commit is sent again")
+  @Test("A transient refusal resumes no waiter, and the same commit is retried")
   func transientRefusal() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -135,7 +135,7 @@ struct ReplicaWaitersTests {
     #expect(replica.openUpdates == (1, 0))
   }
 
-  @Test("an update that was refused for a while is sent again, and its waiter can still give up")
+  @Test("A transiently refused update is retried unless its waiter gives up")
   func transientRefusalOfUpdate() {
     for isForgotten in [false, true] {
       var replica = Replica.live(at: 7, "1")
@@ -150,7 +150,7 @@ struct ReplicaWaitersTests {
     }
   }
 
-  @Test("a load waits for a read that was sent after it, whatever is answered before")
+  @Test("A load is resumed only by the reply to a read that was sent after it")
   func loadWaitsForItsRead() {
     var replica = Replica.live(at: 7, "1")
     let earlier = replica.beginRead()
@@ -164,7 +164,7 @@ struct ReplicaWaitersTests {
     )
   }
 
-  @Test("a load during the first read waits for another one")
+  @Test("A load during the first read waits for a second read")
   func loadDuringFirstRead() {
     var replica = Replica.reading()
     let first = replica.beginRead()
@@ -177,7 +177,7 @@ struct ReplicaWaitersTests {
     )
   }
 
-  @Test("a load ends when the value is visible, not while a message with it is still being decoded")
+  @Test("A load ends once its value is visible, not while the value's message is still being decoded")
   func loadWaitsForTheBox() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.load(waiter: 6)

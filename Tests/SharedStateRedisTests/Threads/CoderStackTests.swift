@@ -6,7 +6,7 @@ import Testing
 @Suite("The stack for coders", .timeLimit(.minutes(5)))
 struct CoderStackTests {
   @Test(
-    "has room on a thread with a large stack, and none on one with a small stack",
+    "Coders have room on a thread with a large stack, but not on one with a small stack",
     arguments: [
       (512 << 10, false), (8 << 20, true),
     ]

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A countdown", .timeLimit(.minutes(5)))
 struct CountdownTests {
-  @Test("ends with the last outcome, whether outcomes come before or after the waiting begins")
+  @Test("A countdown ends with the last outcome, whether outcomes come before or during the wait")
   func counts() async throws {
     let countdown = Countdown()
     for _ in 0..<3 { countdown.finishOne(.success(())) }
@@ -18,7 +18,7 @@ struct CountdownTests {
     try await done
   }
 
-  @Test("throws the first error once all outcomes are known")
+  @Test("A countdown throws the first of several errors")
   func fails() async {
     let countdown = Countdown()
     countdown.finishOne(.failure(.stopped))
@@ -27,7 +27,7 @@ struct CountdownTests {
     await #expect(throws: RedisSharedStateError.stopped) { try await countdown.wait(for: 3) }
   }
 
-  @Test("keeps given-up outcomes for the caller, and waits for the others")
+  @Test("A countdown collects the names of given-up changes instead of throwing their errors")
   func givesUp() async throws {
     let countdown = Countdown()
     countdown.finishOne(.failure(.changesGivenUp(names: ["a"], further: 0)))
@@ -37,14 +37,14 @@ struct CountdownTests {
     #expect(countdown.givenUp == ["a", "b"])
   }
 
-  @Test("ends at once when the time is over")
+  @Test("A countdown that is ended with an error throws it without waiting for further outcomes")
   func timesOut() async {
     let countdown = Countdown()
     countdown.end(with: .timedOut(operation: "flush()"))
     await #expect(throws: RedisSharedStateError.timedOut(operation: "flush()")) { try await countdown.wait(for: 5) }
   }
 
-  @Test("ends when the task is cancelled")
+  @Test("A countdown ends when its task is cancelled")
   func cancels() async {
     let task = Task { try await Countdown().wait(for: 1) }
     task.cancel()

@@ -22,7 +22,7 @@ struct JobListTests {
     if case .job(let job) = next { job.owner } else { nil }
   }
 
-  @Test("a job that is seen twice takes too long, and takes the other jobs of its value with it")
+  @Test("A job that runs for two ticks leaves the list together with the other jobs of its value")
   func one() {
     let list = list(of: 1, 2, 1)
     #expect(list.tick() == false)
@@ -34,7 +34,7 @@ struct JobListTests {
     #expect(owner(of: list.next(for: 2, after: nil, now: now)) == .value(2))
   }
 
-  @Test("a job whose thread waits for a processor does not take too long, and one that blocks or computes does")
+  @Test("Time in which a thread waits for a processor does not make its job too slow")
   func waitsForAProcessor() throws {
     let list = list(of: 1)
     let thread = try #require(SystemThread.current as SystemThread?)
@@ -50,7 +50,7 @@ struct JobListTests {
     #expect(list.tick(runDelay: delay) == true)
   }
 
-  @Test("the list stays with its thread when no other thread can be started")
+  @Test("The list stays with its thread if no other thread can be started")
   func refused() throws {
     let list = list(of: 1, 2)
     for _ in 0..<2 { _ = list.tick() }
@@ -67,7 +67,7 @@ struct JobListTests {
     #expect(outcomes.count == 1 && rest.isEmpty)
   }
 
-  @Test("the next thread reports the outcomes of jobs before the slow one, even if no job is left")
+  @Test("The next thread reports the outcomes of earlier jobs even if no job is left")
   func outcomes() {
     let list = list(of: 1, 2)
     #expect(owner(of: list.next(for: 1, after: .locked(1), now: now)) == .value(2))
@@ -83,7 +83,7 @@ struct JobListTests {
     #expect(!list.append([]))
   }
 
-  @Test("when jobs together have taken a moment, the rest is postponed, and the next jobs get a moment of their own")
+  @Test("Jobs after the end of a time slice are postponed, and later jobs get a new slice")
   func many() {
     let list = list(of: 1, 2, 3, 2)
     #expect(owner(of: list.next(for: 1, after: nil, now: now)) == .value(2))
@@ -98,7 +98,7 @@ struct JobListTests {
     #expect(list.tick() == false)
   }
 
-  @Test("postponed jobs stay in order, and later ones of the same value wait behind them")
+  @Test("Postponed jobs run value by value, and a later job of a postponed value is postponed too")
   func postponed() {
     var guarded = Link.Guarded(state: LinkState.make())
     let (rest, dropped) = guarded.postpone([.settled(1, nil), .wake(.writer), .settled(2, nil), .settled(1, nil)])

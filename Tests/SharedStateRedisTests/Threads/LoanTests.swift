@@ -19,7 +19,7 @@ struct LoanTests {
     }
   }
 
-  @Test("lets one thread use it at a time: its owner while awake, or one borrower")
+  @Test("A connection is used by one thread at a time, its owner or one borrower")
   func exclusive() async {
     let connection = Connection()
     let enough = 1_000
@@ -46,7 +46,7 @@ struct LoanTests {
     #expect(connection.collisions.load(ordering: .sequentiallyConsistent) == 0)
   }
 
-  @Test("is refused while the owner is awake, and while it is lent")
+  @Test("A loan is refused while the owner is awake and while the connection is lent")
   func refused() {
     let loan = Loan()
     #expect(!loan.borrow())

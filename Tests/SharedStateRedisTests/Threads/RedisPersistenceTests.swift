@@ -21,7 +21,7 @@ struct RedisPersistenceTests {
     return (box, persistence)
   }
 
-  @Test("an older status that arrives late is not shown")
+  @Test("A status that arrives late does not replace a newer one")
   func lateStatus() {
     let store = RedisStore.inProcess()
     defer { store.stop() }
@@ -37,7 +37,7 @@ struct RedisPersistenceTests {
     #expect(box.observedStatus.saveError == nil)
   }
 
-  @Test("a watch that ends late leaves the newer one alone")
+  @Test("A watch that ends late does not end the newer one")
   func lateEndOfWatch() throws {
     let store = RedisStore.inProcess()
     defer { store.stop() }
@@ -50,7 +50,7 @@ struct RedisPersistenceTests {
     #expect(box.mutationWatch == nil)
   }
 
-  @Test("saving after the shutdown keeps nothing alive", .timeLimit(.minutes(5)))
+  @Test("Saving after a shutdown throws an error and does not keep the store alive", .timeLimit(.minutes(5)))
   func saveAfterShutdown() async throws {
     weak var kept: RedisStore?
     do {
@@ -65,7 +65,7 @@ struct RedisPersistenceTests {
     #expect(kept == nil)
   }
 
-  @Test("the default store of a test with the dependencies trait ends with the test")
+  @Test("The default store of a test with the dependencies trait stops when the test ends")
   func defaultStoreEnds() async throws {
     let test = try #require(Test.current)
     let kept = Mutex<RedisStore?>(nil)

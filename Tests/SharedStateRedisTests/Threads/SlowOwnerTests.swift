@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Jobs behind slow code", .timeLimit(.minutes(5)))
 struct SlowOwnerTests {
-  @Test("a full queue of log lines drops decisions first, and then the newest line")
+  @Test("A full queue of log lines drops decisions first, and then the newest line")
   func decisionsFirst() {
     let decision = Job.decided(name: "count", .init(.commit))
     let event = Job.losesAgain(name: "count")
@@ -20,7 +20,7 @@ struct SlowOwnerTests {
     #expect(owner.jobs.count == SlowOwner.maximumLogLines)
   }
 
-  @Test("a value is kept back by slow code that its new state waits for, but not by its turn among others")
+  @Test("A link is live without a value behind slow user code, but not without a postponed one")
   func keptBack() throws {
     let start = Instant.now
     var link = LinkState.make()

@@ -39,7 +39,7 @@ struct StatusBoardTests {
   private let cut = RedisSharedStateError.disconnected(reason: "cut")
   private let away = RedisSharedStateError.unreachable(reason: "away")
 
-  @Test("is not changed by a late thread")
+  @Test("A late update changes neither the status nor the health")
   func lateUpdate() {
     let board = StatusBoard(isInProcess: false)
     var session = Session(backoff: .init())
@@ -52,7 +52,7 @@ struct StatusBoardTests {
     #expect(board.health == .live)
   }
 
-  @Test("gives waiters the newest status, and ends with the stop")
+  @Test("A slow reader of the statuses receives the final one, and the sequence then ends")
   func newest() async {
     var scene = Scene()
     let statuses = scene.board.statuses
@@ -65,7 +65,7 @@ struct StatusBoardTests {
     #expect(last == .stopped)
   }
 
-  @Test("a store is connected once it is live; an outage lasts from the first error until it is live again")
+  @Test("A store is connected once it is live, and an outage lasts from the first error until it is live again")
   func outage() throws {
     var scene = Scene()
     let board = scene.board
@@ -117,7 +117,7 @@ struct StatusBoardTests {
     #expect(board.health == .stopped)
   }
 
-  @Test("a fake is always in this process, but live only once its values are read, and while it rests after that")
+  @Test("An in-process store is live once its values are read, stale after an error, and live again at rest")
   func inProcess() {
     var scene = Scene(isInProcess: true)
     let board = scene.board
@@ -142,7 +142,7 @@ struct StatusBoardTests {
     #expect(board.health == .live)
   }
 
-  @Test("a change of the health alone is told to those who wait for the health")
+  @Test("A change of the health alone notifies observers of the health")
   func progress() async {
     var scene = Scene(isInProcess: true)
     var statuses = scene.board.statuses.makeAsyncIterator()

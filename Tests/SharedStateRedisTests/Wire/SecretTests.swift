@@ -17,7 +17,7 @@ struct SecretTests {
 
   /// Computed by `sha1sum`; see ``Secret`` for the text. Another version of the library must make the same messages.
   @Test(
-    "is the golden one",
+    "The payload of a message contains the proof that sha1sum computes",
     arguments: [
       (ChangeMessage.Content.document(Data(#"{"a":1}"#.utf8)), "s", "96ccc922c9463289db67b522b636ec524c663cf0"),
       (.reference, "r", "cd0bb6583563a555841745a8247c988f4e84b3b6"),
@@ -35,7 +35,7 @@ struct SecretTests {
     #expect(String(decoding: payload, as: UTF8.self) == header + (form == "s" ? #"{"a":1}"# : ""))
   }
 
-  @Test("fails for every changed byte, another secret, and another channel")
+  @Test("A proof fails if any byte, the secret or the channel differs")
   func changed() {
     let payload = Self.message.payload(on: "a", provenBy: .sample)
     #expect(ChangeMessage.isProven(payload, on: "a", by: [.sample]))
@@ -55,7 +55,7 @@ struct SecretTests {
     #expect(!ChangeMessage.isProven(unproven, on: "a", by: [.sample]))
   }
 
-  @Test("cannot be moved to a channel whose name begins with the end of the line")
+  @Test("A proof distinguishes a line break in the channel's name from one in the writer's name")
   func boundaries() {
     var message = Self.message
     let payload = message.payload(on: "x\ny", provenBy: .sample)
@@ -63,7 +63,7 @@ struct SecretTests {
     #expect(message.payload(on: "y", provenBy: .sample).prefix(42) != payload.prefix(42))
   }
 
-  @Test("has a secret that no description shows")
+  @Test("A secret is not revealed by its descriptions or dumps")
   func hidden() throws {
     let secret = Secret.random()
     var text = "\(secret) \(String(reflecting: secret)) "
@@ -79,7 +79,7 @@ struct SecretTests {
 
   /// The first two are from FIPS 180, the others were computed by `sha1sum`.
   @Test(
-    "is a digest as published",
+    "SHA1 produces the reference digests, whole and in pieces",
     arguments: [
       ("abc", 1, "a9993e364706816aba3e25717850c26c9cd0d89d"),
       ("a", 1_000_000, "34aa973cd4c4daa4f61eeb2bdbad27316534016f"),
@@ -102,7 +102,7 @@ struct SecretTests {
     }
   }
 
-  @Test("the stored secret is asked for at most once in a few seconds")
+  @Test("A secret in doubt is read again at most once every five seconds")
   func questions() {
     let now = Instant.now
     var reads = SecretReads(now: now)
@@ -115,7 +115,7 @@ struct SecretTests {
     #expect(reads.next == nil)
   }
 
-  @Test("accepts the newest two secrets")
+  @Test("Only proofs by the two newest secrets are accepted")
   func secrets() {
     var secrets = Secrets(candidate: .sample)
     secrets.learn(.other)

@@ -4,9 +4,10 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The wire format", .timeLimit(.minutes(5)))
 struct WireFormatTests {
-  @Test func metasComeBackAsTheyWere() {
+  @Test("A meta keeps every field in a round trip")
+  func metasComeBackAsTheyWere() {
     let text = "1763700000000001 1763700000000000 d 9223372036854775807 shop@host/1/n\u{e4} x"
     let meta = Meta(
       revision: Revision(1_763_700_000_000_001),
@@ -19,24 +20,33 @@ struct WireFormatTests {
     #expect(meta.string == text)
   }
 
-  @Test(arguments: [
-    "", "1", "a 0 s 0 w",
-  ])
+  @Test(
+    "A text that does not begin with a revision and a space is not a meta",
+    arguments: [
+      "", "1", "a 0 s 0 w",
+    ]
+  )
   func malformedMetasAreNone(text: String) {
     #expect(Meta(text) == nil)
   }
 
-  @Test(arguments: [
-    "1 ", "1 0 s 0", "1 0 s 0 ", "1 0 x 0 w", "1 0 ss 0 w", "1  s 0 w", "1 0 s w", "1 0 s 9223372036854775808 w",
-  ])
+  @Test(
+    "A malformed meta still provides its revision",
+    arguments: [
+      "1 ", "1 0 s 0", "1 0 s 0 ", "1 0 x 0 w", "1 0 ss 0 w", "1  s 0 w", "1 0 s w", "1 0 s 9223372036854775808 w",
+    ]
+  )
   func ofAMalformedMetaTheRevisionCounts(text: String) {
     #expect(Meta(text)?.revision == Revision(1))
   }
 
-  @Test(arguments: [
-    ChangeMessage.Content.document(Data("{\n}\n".utf8)), .document(Data()), .document(Data([0, 10, 255])), .reference,
-    .deleted,
-  ])
+  @Test(
+    "A message keeps every field in a round trip",
+    arguments: [
+      ChangeMessage.Content.document(Data("{\n}\n".utf8)), .document(Data()), .document(Data([0, 10, 255])), .reference,
+      .deleted,
+    ]
+  )
   func messagesComeBackAsTheyWere(content: ChangeMessage.Content) {
     let message = ChangeMessage(revision: Revision(7), parent: Revision(5), writer: "a b@c", content: content)
     let payload = message.payload(on: "changes", provenBy: .sample)
@@ -47,11 +57,14 @@ struct WireFormatTests {
     for payload in [payload, slice] { #expect(ChangeMessage.isProven(payload, on: "changes", by: [.other, .sample])) }
   }
 
-  @Test(arguments: [
-    "", "s 7 5 s 0 w", "s 7 7 s 0 w\n1", "s 5 7 s 0 w\n1", "s 0 0 s 0 w\n1", "s 7 5 x 0 w\n1", "s 7 5 s 0 \n1",
-    "s 7 5 s 0\n1", "s +7 5 s 0 w\n1", "ss 7 5 s 0 w\n1", "{\"a\":1}\n", "s 7881299347898369 7 s 0 w\n1",
-    "s 7881299347898368 7881299347898368 s 0 w\n1", "d 7 5 s 0 w\n", "s 7 5 d 0 w\n1", "r 7 5 d 0 w\n",
-  ])
+  @Test(
+    "A malformed payload is not a message",
+    arguments: [
+      "", "s 7 5 s 0 w", "s 7 7 s 0 w\n1", "s 5 7 s 0 w\n1", "s 0 0 s 0 w\n1", "s 7 5 x 0 w\n1", "s 7 5 s 0 \n1",
+      "s 7 5 s 0\n1", "s +7 5 s 0 w\n1", "ss 7 5 s 0 w\n1", "{\"a\":1}\n", "s 7881299347898369 7 s 0 w\n1",
+      "s 7881299347898368 7881299347898368 s 0 w\n1", "d 7 5 s 0 w\n", "s 7 5 d 0 w\n1", "r 7 5 d 0 w\n",
+    ]
+  )
   func malformedMessagesAreNone(rest: String) {
     for text in ["1 \(Self.code) \(rest)", "2 \(Self.code) \(rest)", "1 \(Self.code.dropLast()) \(rest)"] {
       #expect(ChangeMessage(payload: Data(text.utf8)) == nil)
@@ -62,7 +75,7 @@ struct WireFormatTests {
 
   private static let code = String(repeating: "0", count: 40)
 
-  @Test("a revision reads the same everywhere, including the scripts", arguments: RedisConnectionContract.numbers)
+  @Test("A revision is parsed the same way in metas, messages and lineages", arguments: RedisConnectionContract.numbers)
   func numbers(text: String, revision: Revision?) {
     #expect(Meta("\(text) 0 s 0 w")?.revision == revision)
     #expect(ChangeMessage(payload: Data("1 \(Self.code) s \(text) 0 s 0 w\n1".utf8))?.revision == revision)
@@ -71,7 +84,7 @@ struct WireFormatTests {
     #expect((lineage?.own?.revision, lineage?.rest) == (revision, revision ?? Revision(7)))
   }
 
-  @Test("only after the largest revision may a message have a smaller revision than its parent")
+  @Test("A message may have a smaller revision than its parent only if the parent is the largest revision")
   func behindTheLargest() {
     #expect(ChangeMessage(payload: Data("1 \(Self.code) s 7 7881299347898368 s 0 w\n1".utf8))?.meta.parent == .largest)
     #expect(ChangeMessage(payload: Data("1 \(Self.code) s 7 7881299347898367 s 0 w\n1".utf8)) == nil)

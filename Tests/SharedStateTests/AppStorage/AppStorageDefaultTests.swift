@@ -73,7 +73,7 @@ struct AppStorageDefaultTests {
     #expect(defaults.integer(forKey: "registered") == 3)
   }
 
-  @Test("It stays removed after a reset, and after a removal from elsewhere")
+  @Test("A default stays removed after a reset and after an external removal")
   func removal() async throws {
     @Shared(.appStorage("count")) var count = 42
     try await $count.reset()
@@ -87,7 +87,7 @@ struct AppStorageDefaultTests {
     #expect(defaults.object(forKey: "count") == nil)
   }
 
-  @Test("It does not count as a change")
+  @Test("Storing a default does not count as a change")
   func noChange() async {
     let heard = Recorder<Int?>()
     let subscription = AppStorageKey<Int>.appStorage("count").subscribe(
@@ -121,7 +121,7 @@ struct AppStorageDefaultTests {
 
   // MARK: Files
 
-  @Test("It reaches the file, and never replaces what another process has written")
+  @Test("A default is written to the file but never replaces a value that another process has written")
   func file() async throws {
     let directory = try TemporaryDirectory()
     let store = try #require(UserDefaults(suiteName: directory["suite"].path))

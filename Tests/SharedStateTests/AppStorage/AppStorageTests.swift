@@ -136,7 +136,7 @@ struct AppStorageTests {
 
   // MARK: Changes from elsewhere
 
-  @Test("A direct write to the user defaults of a test is played back at once")
+  @Test("A direct write to the user defaults of a test reaches the share immediately")
   func directWrite() {
     @Shared(.appStorage("count")) var count = 0
     defaults.set(42, forKey: "count")

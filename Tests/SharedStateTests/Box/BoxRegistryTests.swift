@@ -4,9 +4,10 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("BoxRegistry", .timeLimit(.minutes(5)))
 struct BoxRegistryTests {
-  @Test func findsTheBoxOfAnEqualKey() {
+  @Test("Shares with equal keys use one box, which loads and subscribes once")
+  func findsTheBoxOfAnEqualKey() {
     let backend = ScriptedBackend<Int>()
     let one = Shared(wrappedValue: 1, .scripted(backend))
     let two = Shared(wrappedValue: 2, .scripted(backend))
@@ -16,7 +17,8 @@ struct BoxRegistryTests {
     #expect(backend.subscribers.count == 1)
   }
 
-  @Test func evaluatesTheDefaultOnlyForANewBox() {
+  @Test("The default is evaluated only for a new box")
+  func evaluatesTheDefaultOnlyForANewBox() {
     let backend = ScriptedBackend<Int>()
     let evaluations = Recorder<Void>()
     func makeDefault() -> Int {
@@ -29,7 +31,8 @@ struct BoxRegistryTests {
     #expect(evaluations.count == 1)
   }
 
-  @Test func makesANewBoxOnceTheOldOneIsGone() {
+  @Test("A new box is made once the old one is released")
+  func makesANewBoxOnceTheOldOneIsGone() {
     let registry = BoxRegistry()
     let started = Recorder<Int>()
     func box(_ value: Int) -> ValueBox<Int> {
@@ -51,7 +54,8 @@ struct BoxRegistryTests {
     #expect(started.elements == [1, 3])
   }
 
-  @Test func keepsTypesApart() {
+  @Test("Boxes with one name but different value types are distinct")
+  func keepsTypesApart() {
     let registry = BoxRegistry()
     let number = registry.box(id: .name("a"), make: { ValueBox(1) }, start: { _, _ in })
     let text = registry.box(id: .name("a"), make: { ValueBox("a") }, start: { _, _ in })
@@ -60,7 +64,8 @@ struct BoxRegistryTests {
     #expect(text.value == "a")
   }
 
-  @Test func boxMayBeAskedForWhileItStarts() {
+  @Test("Requesting a box while it starts returns the same box")
+  func boxMayBeAskedForWhileItStarts() {
     let registry = BoxRegistry()
     var inner: ValueBox<Int>?
     let outer = registry.box(id: .name("a"), make: { ValueBox(1) }) { _, _ in
@@ -69,7 +74,8 @@ struct BoxRegistryTests {
     #expect(inner === outer)
   }
 
-  @Test func defaultMayMakeTheSameBox() {
+  @Test("A default value may use a share of the same key")
+  func defaultMayMakeTheSameBox() {
     let backend = ScriptedBackend<Int>()
     let outer = Shared(
       wrappedValue: Shared(wrappedValue: 1, .scripted(backend)).wrappedValue + 1,
@@ -79,7 +85,8 @@ struct BoxRegistryTests {
     #expect(BoxRegistry.current.count == 1)
   }
 
-  @Test func secondThreadWaitsUntilTheBoxIsUsable() async {
+  @Test("A second thread waits until the box is usable")
+  func secondThreadWaitsUntilTheBoxIsUsable() async {
     let registry = BoxRegistry()
     let steps = Recorder<String>()
     let mayFinish = DispatchSemaphore(value: 0)
@@ -93,18 +100,21 @@ struct BoxRegistryTests {
     }
     await steps.wait(count: 1)
     let second = Thread {
+      steps.append("asking")
       let found = registry.box(id: .name("a"), make: { ValueBox(3) }, start: { _, _ in })
       steps.append("found \(found.value)")
     }
     second.start()
+    await steps.wait(count: 2)
     mayFinish.signal()
     let box = await first.value
-    #expect(await steps.wait(count: 3) == ["starting", "started", "found 2"])
+    #expect(await steps.wait(count: 4) == ["starting", "asking", "started", "found 2"])
     #expect(registry.count == 1)
     withExtendedLifetime(box) {}
   }
 
-  @Test func secondThreadCatchesUpWhileTheFirstRunsForeignCode() async {
+  @Test("A second thread catches up while the first one runs user code")
+  func secondThreadCatchesUpWhileTheFirstRunsForeignCode() async {
     let registry = BoxRegistry()
     let steps = Recorder<String>()
     let mayFinish = DispatchSemaphore(value: 0)
@@ -130,7 +140,8 @@ struct BoxRegistryTests {
     #expect(!box.observedStatus.isLoading)
   }
 
-  @Test func identifierIsReleasedOutsideTheLock() {
+  @Test("The identifier of a box is released outside the registry's lock")
+  func identifierIsReleasedOutsideTheLock() {
     /// Equal to all others. Its release uses the registry.
     final class ID: Hashable, Sendable {
       let registry: BoxRegistry
@@ -163,7 +174,8 @@ struct BoxRegistryTests {
     #expect(registry.count == 0)
   }
 
-  @Test func isEmptyAfterManyShares() async throws {
+  @Test("The registry is empty after many shares of one key are released")
+  func isEmptyAfterManyShares() async throws {
     let backend = ScriptedBackend<Int>()
     let registry = BoxRegistry.current
     for number in 0..<100_000 {
@@ -174,7 +186,8 @@ struct BoxRegistryTests {
     #expect(backend.cancellations.count == backend.subscribers.count)
   }
 
-  @Test func isEmptyAfterManyKeys() async throws {
+  @Test("The registry is empty after the shares of many keys are released")
+  func isEmptyAfterManyKeys() async throws {
     let registry = BoxRegistry.current
     do {
       let shares = (0..<1000).map { Shared(wrappedValue: $0, .scripted(ScriptedBackend())) }
@@ -184,7 +197,8 @@ struct BoxRegistryTests {
     try await registryIsEmpty(registry)
   }
 
-  @Test func boxIsDroppedWhileAnotherThreadMakesItsSuccessor() async {
+  @Test("Concurrently released and recreated boxes leave the registry empty")
+  func boxIsDroppedWhileAnotherThreadMakesItsSuccessor() async {
     let registry = BoxRegistry()
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<4 {

@@ -42,7 +42,7 @@ private struct SampleCrossingKey: SharedKey, Hashable {
 
 @Suite("A share in a global variable", .timeLimit(.minutes(5)))
 struct CrossingTestsTests {
-  @Test("is a separate value in each test, in any order of the tests", arguments: 1...5)
+  @Test("A global share has a separate value in each test", arguments: 1...5)
   func counts(number: Int) async throws {
     for share in [memory, file, defaults, custom, whole.first, part, computedPart] {
       #expect(share.wrappedValue == 0)
@@ -64,7 +64,7 @@ struct CrossingTestsTests {
     #expect(memory.wrappedValue == number)
   }
 
-  @Test("notifies its observers of the changes of their test", arguments: 1...3)
+  @Test("Observers of a global share are notified of the changes of their own test", arguments: 1...3)
   func updates(number: Int) async {
     var updates = memory.updates.makeAsyncIterator()
     #expect(await updates.next() == 0)
@@ -72,7 +72,7 @@ struct CrossingTestsTests {
     #expect(await updates.next() == number)
   }
 
-  @Test("has the value of its test in a detached task that it was passed to")
+  @Test("A share that is passed to a detached task keeps the value of its test")
   func detached() async {
     @Shared(.inMemory("crossing")) var local = 1
     let share = $local
@@ -80,7 +80,7 @@ struct CrossingTestsTests {
     #expect(local == 2)
   }
 
-  @Test("is reported, once, if its part may be absent in another test")
+  @Test("Reading a part of an optional share that another test has derived is reported")
   func unreachable() throws {
     let part = try inAnotherTest { try #require(Shared(optional)) }
     #expect(inAnotherTest { part.wrappedValue } == 1)
@@ -96,7 +96,7 @@ struct CrossingTestsTests {
   }
 
   @Test(
-    "is reported if it is made in a detached task, whose test is unknown, unless the task gets the dependencies"
+    "An in-memory share made in a detached task is reported unless the task has the dependencies"
   )
   func madeElsewhere() async {
     @Shared(.inMemory("made elsewhere")) var count = 1

@@ -9,11 +9,12 @@ import Testing
 @testable import SharedState
 
 /// Tests on which thread observers are told, and when.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Delivery to observers", .timeLimit(.minutes(5)))
 struct DeliveryTests {
   // MARK: Blocked observers
 
-  @Test func aBlockedObserverDelaysOnlyTheObserversOfItsValue() async {
+  @Test("A blocked observer does not delay the observers of other values")
+  func aBlockedObserverDelaysOnlyTheObserversOfItsValue() async {
     let (blocked, free) = (ValueBox(0), ValueBox(0))
     let gate = Gate()
     defer { gate.open() }
@@ -33,7 +34,8 @@ struct DeliveryTests {
     withExtendedLifetime((blocked, observations)) {}
   }
 
-  @Test func threadsAreBoundedAndWhoWaitsForThemIsToldInTheEnd() async {
+  @Test("Delivery threads are bounded in number, and every observer is notified eventually")
+  func threadsAreBoundedAndWhoWaitsForThemIsToldInTheEnd() async {
     let boxes = (0..<DeliveryThreads.maximumCount + 4).map { _ in ValueBox(0, persistence: OwnThreads.shared)
     }
     let gate = Gate()
@@ -56,7 +58,8 @@ struct DeliveryTests {
     await until("the number of threads", OwnThreads.shared.delivery.count, is: 0)
   }
 
-  @Test func observersAreToldOnceAThreadCanBeStarted() async {
+  @Test("Observers are notified once a thread can be started, and the refusal is reported once")
+  func observersAreToldOnceAThreadCanBeStarted() async {
     let isRefused = Atomic(true)
     let persistence = Refused(
       delivery: DeliveryThreads(threads: ThreadStarter { _ in isRefused.load(ordering: .relaxed) })
@@ -76,7 +79,8 @@ struct DeliveryTests {
     withExtendedLifetime((boxes, observations)) {}
   }
 
-  @Test func anObserverThatBlocksForASecondIsNamedOnce() async {
+  @Test("An observer that blocks for a second is reported once, with the declaration of its share")
+  func anObserverThatBlocksForASecondIsNamedOnce() async {
     let persistence = Naming()
     let box = ValueBox(0, persistence: persistence)
     _ = Shared(box, declaredAt: ShareOrigin(fileID: "Module/File.swift", line: 7))
@@ -109,7 +113,8 @@ struct DeliveryTests {
 
   // MARK: Changes from several threads
 
-  @Test func whoeverChangesAValueWhileOthersAreToldHandsItOver() async {
+  @Test("A change made during a notification returns immediately, and its observers are notified later")
+  func whoeverChangesAValueWhileOthersAreToldHandsItOver() async {
     let count = Shared(value: 0)
     let gate = Gate()
     defer { gate.open() }
@@ -132,7 +137,8 @@ struct DeliveryTests {
   }
 
   /// Another thread changes the value each time that the observers are told.
-  @Test(arguments: [true, false]) func nobodyTellsForOthersWithoutEnd(isValueObserver: Bool) async {
+  @Test("withLock returns although another thread changes the value at every notification", arguments: [true, false])
+  func nobodyTellsForOthersWithoutEnd(isValueObserver: Bool) async {
     let count = Shared(value: 0)
     let goesOn = Atomic(true)
     let told = Atomic(0)
@@ -180,7 +186,8 @@ struct DeliveryTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test func aStormOfChangesKeepsNobodyFromReturning() async {
+  @Test("Every withLock returns in a storm of changes, and observers see the values in order")
+  func aStormOfChangesKeepsNobodyFromReturning() async {
     let count = Shared(value: 0)
     let goesOn = Atomic(true)
     let seen = Recorder<Int>()

@@ -6,12 +6,13 @@ import Testing
 @testable import SharedState
 
 /// Events for a value while one of the program's closures has it: no thread waits, and no event is lost.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("A value locked by a closure", .timeLimit(.minutes(5)))
 struct LockedValueTests {
   private let box = ValueBox([0])
   private var share: Shared<[Int]> { Shared(box.place) }
 
-  @Test func aRemoteChangeIsLeftAndComesRightAfterTheClosure() async {
+  @Test("A remote change during a closure is applied immediately after the closure")
+  func aRemoteChangeIsLeftAndComesRightAfterTheClosure() async {
     let (told, outcomes) = (Log<[Int]>(), Log<Replacement>())
     let observation = box.place.observe { told.append($0) }
     let held = HeldLock(share) { $0.append(1) }
@@ -40,7 +41,8 @@ struct LockedValueTests {
     }
   }
 
-  @Test func aClosureThatKeepsAChangeWaitingForASecondIsNamedOnce() async {
+  @Test("A closure that keeps a remote change waiting for a second is reported once")
+  func aClosureThatKeepsAChangeWaitingForASecondIsNamedOnce() async {
     let naming = Naming()
     let box = ValueBox([0], persistence: naming)
     for round in 1...2 {
@@ -63,7 +65,8 @@ struct LockedValueTests {
     #expect(naming.named.values.count == 1)
   }
 
-  @Test func aClosureThatKeepsNothingWaitingIsNotNamed() async {
+  @Test("A closure that keeps no change waiting is not reported")
+  func aClosureThatKeepsNothingWaitingIsNotNamed() async {
     let (quiet, other) = (Naming(), Naming())
     let (box, next) = (ValueBox([0], persistence: quiet), ValueBox([0], persistence: other))
     // A change that had to wait for a moment only.
@@ -80,7 +83,8 @@ struct LockedValueTests {
     nextHeld.end()
   }
 
-  @Test func itComesAlsoAfterAClosureThatThrows() async {
+  @Test("A remote change is applied after a closure that throws")
+  func itComesAlsoAfterAClosureThatThrows() async {
     let held = HeldLock(share) { _ in throw TestError() }
     #expect(box.replace(with: [2]) == nil)
     held.end()
@@ -89,7 +93,8 @@ struct LockedValueTests {
     #expect(box.stamp == 0)
   }
 
-  @Test func itComesAlsoAfterAClosureOfAPart() async {
+  @Test("A remote change is applied after a closure of a part")
+  func itComesAlsoAfterAClosureOfAPart() async {
     struct Whole {
       var stored = 1
       var computed: Int {
@@ -110,7 +115,8 @@ struct LockedValueTests {
     }
   }
 
-  @Test func itComesAlsoAfterAClosureThatIsTracked() async {
+  @Test("A remote change is applied after a closure that is tracked")
+  func itComesAlsoAfterAClosureThatIsTracked() async {
     let tracker = SharedChangeTracker(reportUnassertedChanges: false)
     for isThrowing in [false, true] {
       let value = ValueBox([0])
@@ -123,7 +129,8 @@ struct LockedValueTests {
     }
   }
 
-  @Test func itComesAlsoAfterAnAssertion() {
+  @Test("A remote change during an assertion is applied after its closure")
+  func itComesAlsoAfterAnAssertion() {
     let tracker = SharedChangeTracker()
     tracker.track { share.withLock { $0 = [1] } }
     // An assertion exchanges the expected value and the real one, and exchanges them back.
@@ -136,7 +143,8 @@ struct LockedValueTests {
     #expect(share.wrappedValue == [2])
   }
 
-  @Test func itComesAlsoFromInsideTheClosure() {
+  @Test("A remote change from inside the closure is applied after the closure")
+  func itComesAlsoFromInsideTheClosure() {
     share.withLock { value in
       #expect(box.replace(with: [2]) == nil)
       value = [1]
@@ -144,7 +152,8 @@ struct LockedValueTests {
     #expect(share.wrappedValue == [2])
   }
 
-  @Test func ofSeveralTheNewestCounts() async {
+  @Test("Of several remote changes during a closure, only the newest is applied")
+  func ofSeveralTheNewestCounts() async {
     let outcomes = Log<String>()
     let held = HeldLock(share)
     for number in [1, 3, 2] as [UInt64] {
@@ -164,7 +173,8 @@ struct LockedValueTests {
     #expect(share.wrappedValue == [3])
   }
 
-  @Test func whatTheClosureHasDoneDecides() async {
+  @Test("A local change by the closure supersedes a remote change that waits for it")
+  func whatTheClosureHasDoneDecides() async {
     let outcomes = Log<Replacement>()
     let held = HeldLock(share) { $0 = [1] }
     _ = box.replace(with: [2], if: { $0.local == 0 ? .done : .superseded }, whenUnlocked: { outcomes.append($0) })
@@ -173,7 +183,8 @@ struct LockedValueTests {
     #expect(share.wrappedValue == [1])
   }
 
-  @Test func aSnapshotIsTakenRightAfterTheClosure() async {
+  @Test("A snapshot requested during a closure is taken immediately after it")
+  func aSnapshotIsTakenRightAfterTheClosure() async {
     let snapshots = Log<[Int]>()
     let held = HeldLock(share) { $0.append(1) }
     #expect(box.snapshot { snapshots.append($0.value) } == nil)
@@ -183,25 +194,29 @@ struct LockedValueTests {
     #expect(box.mutationWatch != nil)
   }
 
-  @Test func theStatusIsSetAndReadMeanwhile() {
+  @Test("The status is set and read during a closure")
+  func theStatusIsSetAndReadMeanwhile() {
     let held = HeldLock(share)
     box.updateStatus { $0.saveError = TestError() }
     #expect(share.saveError is TestError)
     held.end()
   }
 
-  @Test func anObservationEndsMeanwhile() {
+  @Test("An observation cancelled during a closure is not notified of its change")
+  func anObservationEndsMeanwhile() async {
     let told = Log<[Int]>()
     let observation = box.place.observe { told.append($0) }
     let held = HeldLock(share) { $0 = [1] }
     observation.cancel()
     held.end()
+    await until("withLock has returned", held.hasReturned, is: true)
     #expect(told.values == [[0]])
   }
 
   // MARK: Keys
 
-  @Test func aWatcherOfAKeyDoesNotWait() async {
+  @Test("A subscriber does not wait for a closure, and a late value keeps the newer error")
+  func aWatcherOfAKeyDoesNotWait() async {
     let backend = ScriptedBackend<Int>()
     let count = Shared(wrappedValue: 0, .scripted(backend))
     let held = HeldLock(count) { _ in throw TestError() }
@@ -215,7 +230,8 @@ struct LockedValueTests {
     #expect(count.loadError as? TestError == TestError(number: 1))
   }
 
-  @Test func aLoadEndsOnceItIsShown() async throws {
+  @Test("A load during a closure ends once its value is shown")
+  func aLoadEndsOnceItIsShown() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     let count = Shared(wrappedValue: 0, .scripted(backend))
     backend.loads.elements[0].continuation.resumeReturningInitialValue()
@@ -230,7 +246,8 @@ struct LockedValueTests {
     #expect(!count.isLoading)
   }
 
-  @Test func aKeyIsHandedWhatTheClosureHasMade() async throws {
+  @Test("A save requested during a closure stores the value that the closure leaves")
+  func aKeyIsHandedWhatTheClosureHasMade() async throws {
     let backend = ScriptedBackend<Int>()
     let count = Shared(wrappedValue: 0, .scripted(backend))
     let held = HeldLock(count) { $0 = 1 }
@@ -253,7 +270,8 @@ struct LockedValueTests {
 
   // MARK: Everything at once
 
-  @Test func nothingThatIsLeftIsForgotten() async {
+  @Test("No remote change or snapshot is lost while several threads run closures")
+  func nothingThatIsLeftIsForgotten() async {
     let count = Shared(box.place)
     let outcomes = Log<Replacement>()
     let snapshots = Log<[Int]>()

@@ -11,7 +11,7 @@ struct NameTests {
   static let composed = "caf\u{E9}"
   static let decomposed = "cafe\u{301}"
 
-  @Test("two encodings of one letter are two names")
+  @Test("Two encodings of one letter are two names")
   func identity() {
     #expect(Self.composed == Self.decomposed, "otherwise this proves nothing")
     #expect(Name(Self.composed) != Name(Self.decomposed))
@@ -19,7 +19,7 @@ struct NameTests {
     #expect(Name(Self.composed) == Name(String(decoding: Self.composed.utf8, as: UTF8.self)))
   }
 
-  @Test("a name in one encoding has no prefix in the other")
+  @Test("Prefixes of names are compared by their bytes")
   func prefixes() {
     #expect(Name(Self.composed + "s").hasPrefix(Name(Self.composed)))
     #expect(!Name(Self.composed + "s").hasPrefix(Name(Self.decomposed)))
@@ -29,13 +29,13 @@ struct NameTests {
     #expect(Name(Self.decomposed).hasPrefix("cafe"))
   }
 
-  @Test("names are ordered by their bytes")
+  @Test("Names are ordered by their bytes")
   func order() {
     let names: [Name] = ["", "a", "ab", "b", Name(Self.decomposed), Name(Self.composed), "\u{1F600}"]
     #expect(names.shuffled().sorted().map { Array($0.text.utf8) } == names.map { Array($0.text.utf8) })
   }
 
-  @Test("values in memory")
+  @Test("Values in memory are separate if their names differ only in encoding")
   func inMemory() {
     @Shared(.inMemory(Self.composed)) var one = 1
     @Shared(.inMemory(Self.decomposed)) var other = 2
@@ -44,7 +44,7 @@ struct NameTests {
     #expect(InMemoryKey<Int>(Self.composed).id != InMemoryKey<Int>(Self.decomposed).id)
   }
 
-  @Test("values in the user defaults of a test")
+  @Test("Values in user defaults are separate if their names differ only in encoding")
   func userDefaultsInMemory() {
     @Dependency(\.defaultAppStorage) var defaults
     @Shared(.appStorage(Self.composed)) var one = 1
@@ -56,7 +56,7 @@ struct NameTests {
     #expect((one, other) == (3, 4))
   }
 
-  @Test("files", arguments: [false, true])
+  @Test("Files are separate if their names differ only in encoding", arguments: [false, true])
   func files(isOnDisk: Bool) async throws {
     let directory = try TemporaryDirectory()
     let storage = isOnDisk ? FileStorage.fileSystem : .inMemory

@@ -4,9 +4,10 @@ import SharedStateTesting
 import Testing
 
 /// Using a share inside its own `withLock` traps with a message.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("A share inside its own withLock", .timeLimit(.minutes(5)))
 struct NestedUseTests {
-  @Test func readingTraps() async throws {
+  @Test("Reading a share inside its own withLock traps with a message")
+  func readingTraps() async throws {
     let result = try #require(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         Watchdog.start(endingWith: 0)
@@ -17,7 +18,8 @@ struct NestedUseTests {
     #expect(saysWhy(result))
   }
 
-  @Test func mutatingTraps() async throws {
+  @Test("Mutating a share inside its own withLock traps with a message")
+  func mutatingTraps() async throws {
     let result = try #require(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         Watchdog.start(endingWith: 0)
@@ -28,7 +30,8 @@ struct NestedUseTests {
     #expect(saysWhy(result))
   }
 
-  @Test func theTrapNamesTheKeyAndTheDeclaration() async throws {
+  @Test("The trap names the key and the file of the declaration")
+  func theTrapNamesTheKeyAndTheDeclaration() async throws {
     let result = try #require(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         Watchdog.start(endingWith: 0)
@@ -40,7 +43,8 @@ struct NestedUseTests {
     #expect(text.contains(#"'Shared<Int>(.appStorage("visits"))@SharedStateTests/NestedUseTests.swift:"#), "\(text)")
   }
 
-  @Test func derivedShareTraps() async throws {
+  @Test("Reading a derived share inside withLock of the whole traps with a message")
+  func derivedShareTraps() async throws {
     let result = try #require(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         Watchdog.start(endingWith: 0)
@@ -52,7 +56,8 @@ struct NestedUseTests {
     #expect(saysWhy(result))
   }
 
-  @Test func wholeInsideItsComputedPartTraps() async throws {
+  @Test("Reading the whole inside withLock of its computed part traps with a message")
+  func wholeInsideItsComputedPartTraps() async throws {
     let result = try #require(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         Watchdog.start(endingWith: 0)
@@ -63,13 +68,15 @@ struct NestedUseTests {
     #expect(saysWhy(result))
   }
 
-  @Test func statusDoesNotTrapBecauseItHasALockOfItsOwn() {
+  @Test("isLoading is readable inside withLock of its own share")
+  func statusDoesNotTrapBecauseItHasALockOfItsOwn() {
     let shared = Shared(value: true)
     shared.withLock { $0 = shared.isLoading }
     #expect(!shared.wrappedValue)
   }
 
-  @Test func trapsAlsoWhileAnotherThreadWaitsToRead() async throws {
+  @Test("A nested read traps even while other threads wait to read")
+  func trapsAlsoWhileAnotherThreadWaitsToRead() async throws {
     let result = try #require(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         Watchdog.start(endingWith: 0)
@@ -96,7 +103,8 @@ struct NestedUseTests {
     #expect(saysWhy(result))
   }
 
-  @Test func anotherShareMayBeUsed() {
+  @Test("Another share is readable inside withLock")
+  func anotherShareMayBeUsed() {
     let one = Shared(value: 1)
     let two = Shared(value: 2)
     one.withLock { $0 += two.wrappedValue }

@@ -2,15 +2,17 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("SaveOrder", .timeLimit(.minutes(5)))
 struct SaveOrderTests {
-  @Test func firstRequestDrains() {
+  @Test("Only the first request makes its caller the drainer")
+  func firstRequestDrains() {
     var order = SaveOrder()
     #expect(order.request() == true)
     #expect(order.request() == false)
   }
 
-  @Test func drainerStopsWhenNobodyAskedForMore() {
+  @Test("A drainer without further requests stops, and the next request starts another one")
+  func drainerStopsWhenNobodyAskedForMore() {
     var order = SaveOrder()
     _ = order.request()
     #expect(order.begin() == 1)
@@ -19,7 +21,8 @@ struct SaveOrderTests {
     #expect(order.begin() == 2)
   }
 
-  @Test func requestDuringARoundIsAnotherRound() {
+  @Test("Requests during a round cause exactly one more round")
+  func requestDuringARoundIsAnotherRound() {
     var order = SaveOrder()
     _ = order.request()
     _ = order.begin()
@@ -30,7 +33,8 @@ struct SaveOrderTests {
     #expect(order.finishRound() == false)
   }
 
-  @Test func requestsBeforeTheRoundBeginsAreServedByIt() {
+  @Test("Requests before a round begins are served by that round")
+  func requestsBeforeTheRoundBeginsAreServedByIt() {
     var order = SaveOrder()
     _ = order.request()
     _ = order.request()
@@ -38,7 +42,8 @@ struct SaveOrderTests {
     #expect(order.finishRound() == false)
   }
 
-  @Test func onlyNewerOutcomesCount() {
+  @Test("Only an outcome newer than all before it counts")
+  func onlyNewerOutcomesCount() {
     var order = SaveOrder()
     #expect(order.isNewestOutcome(2) == true)
     #expect(order.isNewestOutcome(1) == false)

@@ -17,7 +17,7 @@ struct UnreadErrorTests {
     )
   }
 
-  @Test("is an issue once its last share is gone, which names the share and the remedy")
+  @Test("An unread load error is reported with its share and the remedy once the last share is gone")
   func load() {
     let line: UInt = #line + 2
     let failures = FailureRecorder.failures {
@@ -33,7 +33,7 @@ struct UnreadErrorTests {
     #expect(message.contains("Failure()"))
   }
 
-  @Test("of a save is one as well")
+  @Test("An unread save error is reported once after several changes")
   func save() {
     let failures = FailureRecorder.failures {
       let count = Shared(wrappedValue: 0, .scripted(Self.failing(save: true)))
@@ -45,7 +45,7 @@ struct UnreadErrorTests {
     #expect(failures.first?.message.contains("Read its 'saveError', or await 'save()'") == true)
   }
 
-  @Test("is no issue if a reader looked at it, before or after it came")
+  @Test("An error is not reported if its property was read before or after the error occurred")
   func read() {
     let failures = FailureRecorder.failures {
       let after = Shared(wrappedValue: 0, .scripted(Self.failing(load: true)))
@@ -60,7 +60,7 @@ struct UnreadErrorTests {
     #expect(failures.map(\.message) == [])
   }
 
-  @Test("is no issue if it was thrown to a caller")
+  @Test("An error that was thrown to a caller is not reported")
   func thrown() async {
     let failures = await FailureRecorder.failures {
       let loaded = Shared(wrappedValue: 0, .scripted(Self.failing(load: true)))
@@ -72,7 +72,7 @@ struct UnreadErrorTests {
     #expect(failures.map(\.message) == [])
   }
 
-  @Test("is no issue if it was cleared")
+  @Test("An error that was cleared is not reported")
   func gone() {
     let failures = FailureRecorder.failures {
       let backend = Self.failing(load: true)
@@ -83,7 +83,7 @@ struct UnreadErrorTests {
     #expect(failures.map(\.message) == [])
   }
 
-  @Test("is no issue if the reports are turned off", .dependency(\.reportsUnreadErrors, false))
+  @Test("An unread error is not reported if the reports are turned off", .dependency(\.reportsUnreadErrors, false))
   func turnedOff() {
     let failures = FailureRecorder.failures {
       let count = Shared(wrappedValue: 0, .scripted(Self.failing(load: true)))

@@ -3,7 +3,8 @@ import CustomDump
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct AssertionTests {
+@Suite("Assertions of changes", .timeLimit(.minutes(5)))
+struct AssertionTests {
   private struct Pair: Equatable {
     var first = 0
     var second = 0
@@ -13,7 +14,8 @@ import Testing
     }
   }
 
-  @Test func aShareAssertsItsChange() {
+  @Test("A share asserts its change, starting from the last asserted value")
+  func aShareAssertsItsChange() {
     let failures = FailureRecorder.failures {
       let count = Shared(value: 1)
       let tracker = SharedChangeTracker()
@@ -29,7 +31,8 @@ import Testing
     #expect(failures.isEmpty)
   }
 
-  @Test func aWrongAssertionShowsTheDifferenceWhereItIsMade() {
+  @Test("A wrong assertion fails where it is made and shows the difference")
+  func aWrongAssertionShowsTheDifferenceWhereItIsMade() {
     let line: UInt = #line + 5
     let failures = FailureRecorder.failures {
       let count = Shared(value: 0)
@@ -51,7 +54,8 @@ import Testing
     )
   }
 
-  @Test func aWrongAssertionOfATrackerFailsAtItsStatement() {
+  @Test("A wrong assertion of a tracker fails at the statement about the value")
+  func aWrongAssertionOfATrackerFailsAtItsStatement() {
     let line: UInt = #line + 9
     let failures = FailureRecorder.failures {
       let (count, other) = (Shared(value: 0), Shared(value: 0))
@@ -69,7 +73,8 @@ import Testing
     #expect(failures.map(\.message) == [ChangeAssertion.unexpected(expected: 2, actual: 1)])
   }
 
-  @Test func aChangeThatAnAssertionLeavesOutFailsWhereItWasMade() {
+  @Test("A change that an assertion leaves out fails where it was made")
+  func aChangeThatAnAssertionLeavesOutFailsWhereItWasMade() {
     let line: UInt = #line + 5
     let failures = FailureRecorder.failures {
       let (count, other) = (Shared(value: 0), Shared(value: 0))
@@ -94,7 +99,8 @@ import Testing
     )
   }
 
-  @Test func insideAnAssertionAShareEqualsItselfOnceTheExpectationIsRight() {
+  @Test("Inside an assertion, a share equals itself once the expectation is right")
+  func insideAnAssertionAShareEqualsItselfOnceTheExpectationIsRight() {
     let (count, other, unchanged) = (Shared(value: 0), Shared(value: 0), Shared(value: 7))
     let tracker = SharedChangeTracker()
     tracker.track {
@@ -118,7 +124,8 @@ import Testing
     #expect(count == count)
   }
 
-  @Test func insideAnAssertionAPartEqualsItselfOnceTheExpectationIsRight() {
+  @Test("Inside an assertion, a part equals itself once the expectation is right")
+  func insideAnAssertionAPartEqualsItselfOnceTheExpectationIsRight() {
     let pair = Shared(value: Pair())
     let tracker = SharedChangeTracker()
     tracker.track { pair.withLock { $0.first = 1 } }
@@ -132,7 +139,8 @@ import Testing
     }
   }
 
-  @Test func lookingAtAShareInsideAnAssertionExpectsNothing() {
+  @Test("Comparing an unchanged share inside an assertion expects no change")
+  func lookingAtAShareInsideAnAssertionExpectsNothing() {
     let (count, unchanged) = (Shared(value: 0), Shared(value: 7))
     let failures = FailureRecorder.failures {
       let tracker = SharedChangeTracker()
@@ -146,7 +154,8 @@ import Testing
     #expect(failures.map(\.message) == [])
   }
 
-  @Test func insideAnAssertionADifferenceShowsWhatIsExpectedAndWhatIs() {
+  @Test("Inside an assertion, the difference of a state from itself shows expected and present values")
+  func insideAnAssertionADifferenceShowsWhatIsExpectedAndWhatIs() {
     struct Counts: Equatable {
       @Shared var first: Int
       @Shared var second: Int
@@ -167,7 +176,8 @@ import Testing
     }
   }
 
-  @Test func readingAnotherShareInAnAssertionShowsItsExpectedValue() {
+  @Test("Reading a share inside an assertion returns its expected value")
+  func readingAnotherShareInAnAssertionShowsItsExpectedValue() {
     let failures = FailureRecorder.failures {
       let (count, total, other) = (Shared(value: 1), Shared(value: 10), Shared(value: 5))
       let tracker = SharedChangeTracker()
@@ -188,7 +198,8 @@ import Testing
     #expect(failures.isEmpty)
   }
 
-  @Test func comparingTwoSharesInAnAssertionComparesExpectedValues() {
+  @Test("Comparing two shares inside an assertion compares their expected values")
+  func comparingTwoSharesInAnAssertionComparesExpectedValues() {
     let failures = FailureRecorder.failures {
       let (one, two) = (Shared(value: 1), Shared(value: 1))
       let tracker = SharedChangeTracker()
@@ -212,7 +223,8 @@ import Testing
     #expect(failures.isEmpty)
   }
 
-  @Test func anAssertionOfOneShareSeesTheExpectedValueOfAnother() {
+  @Test("An assertion of one share reads the expected value of another")
+  func anAssertionOfOneShareSeesTheExpectedValueOfAnother() {
     let failures = FailureRecorder.failures {
       let (count, other) = (Shared(value: 1), Shared(value: 1))
       let tracker = SharedChangeTracker()
@@ -228,7 +240,8 @@ import Testing
     #expect(failures.isEmpty)
   }
 
-  @Test func anAssertionOfOneShareMayStateTheChangeOfAnother() {
+  @Test("An assertion of one share states the changes of others")
+  func anAssertionOfOneShareMayStateTheChangeOfAnother() {
     let failures = FailureRecorder.failures {
       let (count, other, wrong) = (Shared(value: 1), Shared(value: 1), Shared(value: 1))
       let tracker = SharedChangeTracker()
@@ -246,7 +259,8 @@ import Testing
     #expect(failures.map(\.message) == [ChangeAssertion.unexpected(expected: 4, actual: 3)])
   }
 
-  @Test func assertingAChangeThatDidNotHappenFails() {
+  @Test("Asserting a change that did not happen fails")
+  func assertingAChangeThatDidNotHappenFails() {
     let failures = FailureRecorder.failures {
       let count = Shared(value: 0)
       let tracker = SharedChangeTracker()
@@ -257,7 +271,8 @@ import Testing
     #expect(failures.map(\.message) == Array(repeating: "Expected state to change, but no change occurred.", count: 2))
   }
 
-  @Test func anAssertionIsExhaustive() {
+  @Test("An assertion fails for a change that it does not state")
+  func anAssertionIsExhaustive() {
     let failures = FailureRecorder.failures {
       let (asserted, forgotten) = (Shared(value: 0), Shared(value: ""))
       let tracker = SharedChangeTracker()
@@ -270,7 +285,8 @@ import Testing
     #expect(failures.map(\.message) == [ChangeAssertion.unexpected(expected: "", actual: "x", isStated: false)])
   }
 
-  @Test func anAssertionChangesNothingAndTellsNobodyAndSavesNothing() throws {
+  @Test("An assertion changes no value, notifies no observer and saves nothing")
+  func anAssertionChangesNothingAndTellsNobodyAndSavesNothing() throws {
     let told = Mutex<[Int]>([])
     let saved = SaveCounter()
     let count = Shared(wrappedValue: 0, CountingKey(saved: saved))
@@ -290,7 +306,8 @@ import Testing
     #expect(count.wrappedValue == 2)
   }
 
-  @Test func aDerivedShareAssertsItsPartOnly() {
+  @Test("A derived share asserts only its part")
+  func aDerivedShareAssertsItsPartOnly() {
     let failures = FailureRecorder.failures {
       let pair = Shared(value: Pair())
       let tracker = SharedChangeTracker()
@@ -303,7 +320,8 @@ import Testing
     #expect(failures.isEmpty)
   }
 
-  @Test func aComputedPartAssertsToo() {
+  @Test("A computed part asserts its change")
+  func aComputedPartAssertsToo() {
     let failures = FailureRecorder.failures {
       let pair = Shared(value: Pair())
       let tracker = SharedChangeTracker()
@@ -315,7 +333,8 @@ import Testing
     #expect(failures.isEmpty)
   }
 
-  @Test func skippingIgnoresTheChangesOfOneShare() {
+  @Test("skipChanges ignores the changes of one share")
+  func skippingIgnoresTheChangesOfOneShare() {
     let failures = FailureRecorder.failures {
       let (skipped, kept) = (Shared(value: 0), Shared(value: 0))
       let tracker = SharedChangeTracker()
@@ -331,7 +350,8 @@ import Testing
     #expect(failures.isEmpty)
   }
 
-  @Test func anAssertionThatThrowsLeavesTheChanges() {
+  @Test("An assertion that throws leaves the changes unasserted")
+  func anAssertionThatThrowsLeavesTheChanges() {
     struct Failure: Error {}
     let count = Shared(value: 0)
     let tracker = SharedChangeTracker(reportUnassertedChanges: false)
@@ -341,7 +361,8 @@ import Testing
     #expect(tracker.hasChanges)
   }
 
-  @Test func assertionsMaySuspend() async {
+  @Test("A change is tracked and asserted by closures that suspend")
+  func assertionsMaySuspend() async {
     let count = Shared(value: 0)
     let tracker = SharedChangeTracker()
     await tracker.track {
@@ -355,7 +376,8 @@ import Testing
     #expect(!tracker.hasChanges)
   }
 
-  @Test func whatAnAssertionExpectsIsSeenByNobodyElse() async {
+  @Test("Another task reads only real values while assertions run")
+  func whatAnAssertionExpectsIsSeenByNobodyElse() async {
     let count = Shared(value: 0)
     let tracker = SharedChangeTracker()
     tracker.track { count.withLock { $0 = 1 } }
@@ -364,15 +386,17 @@ import Testing
       while !Task.isCancelled { seen.insert(count.wrappedValue) }
       return seen
     }
-    for _ in 0..<1000 {
-      tracker.assert { count.withLock { $0 = 1 } }
+    for _ in 0..<200 {
+      // An expected value that never becomes the real one.
+      withKnownIssue { tracker.assert { count.withLock { $0 = 2 } } }
       tracker.track { count.withLock { $0 = 0 } }
       tracker.reset()
       tracker.track { count.withLock { $0 = 1 } }
     }
     tracker.reset()
     reader.cancel()
-    #expect(await reader.value.isSubset(of: [0, 1]))
+    let seen = await reader.value
+    #expect(!seen.isEmpty && seen.isSubset(of: [0, 1]))
   }
 }
 

@@ -4,20 +4,24 @@ import SharedStateTesting
 import Testing
 import XCTest
 
-@Suite(.exhaustiveChanges, .timeLimit(.minutes(5))) struct ExhaustiveChangesTraitTests {
-  @Test func aTestThatAssertsPasses() async {
+@Suite("The exhaustiveChanges trait", .exhaustiveChanges, .timeLimit(.minutes(5)))
+struct ExhaustiveChangesTraitTests {
+  @Test("A test that asserts its change passes")
+  func aTestThatAssertsPasses() async {
     let count = Shared(value: 0)
     await Task.detached { count.withLock { $0 = 1 } }.value
     count.assert { $0 = 1 }
   }
 
-  @Test func aTestMaySkip() {
+  @Test("A test that skips its change passes")
+  func aTestMaySkip() {
     let count = Shared(value: 0)
     count.withLock { $0 = 1 }
     count.skipChanges()
   }
 
-  @Test func theTrackerOfTheTestIsKnown() throws {
+  @Test("SharedChangeTracker.current is the tracker of the test")
+  func theTrackerOfTheTestIsKnown() throws {
     let count = Shared(value: 0)
     count.withLock { $0 = 1 }
     let tracker = try #require(SharedChangeTracker.current)
@@ -25,7 +29,8 @@ import XCTest
     tracker.assert { count.withLock { $0 = 1 } }
   }
 
-  @Test(.exhaustiveChanges, arguments: 1...4) func everyCaseHasItsOwnTracker(number: Int) throws {
+  @Test("Each case of a test has its own tracker", .exhaustiveChanges, arguments: 1...4)
+  func everyCaseHasItsOwnTracker(number: Int) throws {
     #expect(try !#require(SharedChangeTracker.current).hasChanges)
     let count = Shared(wrappedValue: 0, .inMemory("count"))
     count.withLock { $0 = number }
@@ -33,8 +38,10 @@ import XCTest
   }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct ExhaustiveChangesFailureTests {
-  @Test func aTestThatDoesNotAssertFailsAtTheLineOfTheMutation() async throws {
+@Suite("The exhaustiveChanges trait: failures", .timeLimit(.minutes(5)))
+struct ExhaustiveChangesFailureTests {
+  @Test("A test that does not assert a change fails at the line of the mutation")
+  func aTestThatDoesNotAssertFailsAtTheLineOfTheMutation() async throws {
     let test = try #require(Test.current)
     let mutation = LineNumber()
     try await withKnownIssue {

@@ -2,8 +2,10 @@ import SharedState
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct RemoteChangeTests {
-  @Test func aRemoteUpdateIsAChange() async throws {
+@Suite("Tracking of remote changes", .timeLimit(.minutes(5)))
+struct RemoteChangeTests {
+  @Test("An unasserted remote change fails at the line that makes the tracker")
+  func aRemoteUpdateIsAChange() async throws {
     let line: UInt = #line + 3
     let failures = await FailureRecorder.failures {
       let key = RemoteKey()
@@ -20,7 +22,8 @@ import Testing
     #expect(failures.first?.message.contains("  − 0\n  + 5\n") == true)
   }
 
-  @Test func aRemoteUpdateCanBeAsserted() async {
+  @Test("A remote change is asserted by its share")
+  func aRemoteUpdateCanBeAsserted() async {
     let key = RemoteKey()
     let tracker = SharedChangeTracker()
     await tracker.track {
@@ -31,7 +34,8 @@ import Testing
     #expect(!tracker.hasChanges)
   }
 
-  @Test func loadingWhatIsStoredIsNoChange() {
+  @Test("Loading a stored value is not a change")
+  func loadingWhatIsStoredIsNoChange() {
     let tracker = SharedChangeTracker()
     tracker.track {
       let count = Shared(wrappedValue: 0, RemoteKey(stored: 42))

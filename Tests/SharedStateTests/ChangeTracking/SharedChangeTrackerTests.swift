@@ -3,15 +3,18 @@ import SharedState
 import SharedStateDependencies
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct SharedChangeTrackerTests {
-  @Test func seesNoChangeWhenNothingWasChanged() {
+@Suite("SharedChangeTracker", .timeLimit(.minutes(5)))
+struct SharedChangeTrackerTests {
+  @Test("Reading a value is not a change")
+  func seesNoChangeWhenNothingWasChanged() {
     let count = Shared(value: 0)
     let tracker = SharedChangeTracker()
     tracker.track { _ = count.wrappedValue }
     #expect(!tracker.hasChanges)
   }
 
-  @Test func anAssertedChangeIsNoFailure() {
+  @Test("An asserted change is not a failure")
+  func anAssertedChangeIsNoFailure() {
     let failures = FailureRecorder.failures {
       let count = Shared(value: 0)
       let tracker = SharedChangeTracker()
@@ -23,7 +26,8 @@ import Testing
     #expect(failures.isEmpty)
   }
 
-  @Test func anUnassertedChangeFailsInTheWordsOfTheSeedsAtTheLineOfTheMutation() throws {
+  @Test("An unasserted change fails at its line with the declaration and both values")
+  func anUnassertedChangeFailsInTheWordsOfTheSeedsAtTheLineOfTheMutation() throws {
     let declaration: UInt = #line + 3
     let mutation: UInt = #line + 5
     let failures = FailureRecorder.failures {
@@ -51,7 +55,8 @@ import Testing
     )
   }
 
-  @Test func theFailureBelongsToTheTest() {
+  @Test("An unasserted change is recorded as an issue of the test")
+  func theFailureBelongsToTheTest() {
     let line: UInt = #line + 4
     withKnownIssue {
       let count = Shared(value: 0)
@@ -64,7 +69,8 @@ import Testing
     }
   }
 
-  @Test func theFirstValueOfBeforeIsKeptOverSeveralMutations() {
+  @Test("Several mutations are one change, from the first value to the last")
+  func theFirstValueOfBeforeIsKeptOverSeveralMutations() {
     let line: UInt = #line + 5
     let failures = FailureRecorder.failures {
       let count = Shared(value: 0)
@@ -79,7 +85,8 @@ import Testing
     #expect(failures.first?.message.contains("  − 0\n  + 2\n") == true)
   }
 
-  @Test func anEqualValueIsNoChange() {
+  @Test("A value that equals the one before its first mutation has not changed")
+  func anEqualValueIsNoChange() {
     let failures = FailureRecorder.failures {
       let count = Shared(value: 0)
       let tracker = SharedChangeTracker()
@@ -93,7 +100,8 @@ import Testing
     #expect(failures.isEmpty)
   }
 
-  @Test func valuesWithoutEqualityAreComparedByTheirDumps() {
+  @Test("Values that are not Equatable are compared by their dumps")
+  func valuesWithoutEqualityAreComparedByTheirDumps() {
     struct Plain { var number = 0 }
     let failures = FailureRecorder.failures {
       let (equal, changed) = (Shared(value: Plain()), Shared(value: Plain()))
@@ -108,7 +116,8 @@ import Testing
     #expect(failures.first?.message.contains("number: 0") == true)
   }
 
-  @Test func theDifferenceIsShownAlsoWhenTheDumpsAreTheSame() {
+  @Test("A difference is shown even if both values have the same dump")
+  func theDifferenceIsShownAlsoWhenTheDumpsAreTheSame() {
     struct Secret: Equatable, CustomStringConvertible, CustomReflectable {
       var number: Int
       var description: String { "secret" }
@@ -123,7 +132,8 @@ import Testing
     #expect(failures.first?.message.contains("  +") == true)
   }
 
-  @Test func aMutationThatThrowsIsNoChange() {
+  @Test("A mutation that throws is not a change")
+  func aMutationThatThrowsIsNoChange() {
     struct Failure: Error {}
     let count = Shared(value: 0)
     let tracker = SharedChangeTracker()
@@ -136,7 +146,8 @@ import Testing
     #expect(!tracker.hasChanges)
   }
 
-  @Test func changesOutsideOfTheScopeAreNotTracked() {
+  @Test("A change outside the scope is not tracked")
+  func changesOutsideOfTheScopeAreNotTracked() {
     let count = Shared(value: 0)
     let tracker = SharedChangeTracker()
     tracker.track {}
@@ -144,7 +155,8 @@ import Testing
     #expect(!tracker.hasChanges)
   }
 
-  @Test func resettingForgetsChanges() {
+  @Test("reset and skipChanges discard the changes so far")
+  func resettingForgetsChanges() {
     let failures = FailureRecorder.failures {
       let count = Shared(value: 0)
       let tracker = SharedChangeTracker()
@@ -159,7 +171,8 @@ import Testing
     #expect(failures.isEmpty)
   }
 
-  @Test func aTrackerCanBeToldNotToReport() {
+  @Test("A tracker with reportUnassertedChanges set to false reports no failure")
+  func aTrackerCanBeToldNotToReport() {
     let failures = FailureRecorder.failures {
       let count = Shared(value: 0)
       let tracker = SharedChangeTracker(reportUnassertedChanges: false)
@@ -169,7 +182,8 @@ import Testing
     #expect(failures.isEmpty)
   }
 
-  @Test func changesOfAThreadAreSeenAndReportedAtTheirLine() async throws {
+  @Test("A change on another thread is tracked and fails at its line")
+  func changesOfAThreadAreSeenAndReportedAtTheirLine() async throws {
     let mutation = LineNumber()
     let failures = await FailureRecorder.failures {
       let tracker = SharedChangeTracker()
@@ -188,7 +202,8 @@ import Testing
     #expect(failures.map(\.line) == [mutation.value])
   }
 
-  @Test func changesOfADetachedTaskAreSeen() async {
+  @Test("Changes in a detached task are tracked")
+  func changesOfADetachedTaskAreSeen() async {
     let failures = await FailureRecorder.failures {
       let old = Shared(value: 0)
       let tracker = SharedChangeTracker()
@@ -209,7 +224,8 @@ import Testing
     #expect(failures.first?.message.contains("    − 0\n    + 2") == true)
   }
 
-  @Test func changesOfAnotherTestAreNotSeen() async {
+  @Test("A change in a detached task to a share made before the scope is not tracked")
+  func changesOfAnotherTestAreNotSeen() async {
     let tracker = SharedChangeTracker()
     let foreign = Shared(value: 0)
     await tracker.track {
@@ -218,7 +234,8 @@ import Testing
     #expect(!tracker.hasChanges)
   }
 
-  @Test func parallelTrackersSeeTheirOwnChangesOnly() async {
+  @Test("Parallel trackers see only their own changes")
+  func parallelTrackersSeeTheirOwnChangesOnly() async {
     await withTaskGroup(of: Void.self) { group in
       for number in 1...8 {
         group.addTask {
@@ -237,7 +254,8 @@ import Testing
     }
   }
 
-  @Test func concurrentChangesKeepTheVeryFirstValue() async {
+  @Test("Concurrent mutations are one change, from the very first value to the last")
+  func concurrentChangesKeepTheVeryFirstValue() async {
     let failures = await FailureRecorder.failures {
       let tracker = SharedChangeTracker()
       await tracker.track {
@@ -253,7 +271,8 @@ import Testing
     #expect(failures.first?.message.contains("  − 0\n  + 1000\n") == true)
   }
 
-  @Test func theInnermostTrackerSeesAChange() {
+  @Test("Only the innermost tracker sees a change")
+  func theInnermostTrackerSeesAChange() {
     let outer = SharedChangeTracker()
     outer.track {
       let count = Shared(value: 0)
@@ -268,7 +287,8 @@ import Testing
     }
   }
 
-  @Test func dependenciesTrackAsLongAsTheyAreHeld() {
+  @Test("Dependencies track changes as long as they are held")
+  func dependenciesTrackAsLongAsTheyAreHeld() {
     let (count, other) = (Shared(value: 0), Shared(value: 0))
     let (outer, tracker) = (SharedChangeTracker(), SharedChangeTracker())
     outer.track {
@@ -292,7 +312,8 @@ import Testing
     #expect(Set([tracker, outer, tracker]).count == 2)
   }
 
-  @Test func derivedSharesAreTrackedAsPartsOfTheWhole() {
+  @Test("A change of a part or of the whole is asserted through the other")
+  func derivedSharesAreTrackedAsPartsOfTheWhole() {
     struct Pair: Equatable { var first = 0; var second = 0 }
     let failures = FailureRecorder.failures {
       let pair = Shared(value: Pair())
@@ -305,7 +326,8 @@ import Testing
     #expect(failures.isEmpty)
   }
 
-  @Test func aTrackerAndItsSharesAreReleased() {
+  @Test("A tracker that has tracked a change is released")
+  func aTrackerAndItsSharesAreReleased() {
     weak var released: SharedChangeTracker?
     do {
       let tracker = SharedChangeTracker(reportUnassertedChanges: false)

@@ -3,7 +3,8 @@ import OrderedCollections
 @testable import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ValueLinesTests {
+@Suite("ValueLines", .timeLimit(.minutes(5)))
+struct ValueLinesTests {
   private enum Payment {
     case none
     case card(number: String, year: Int)
@@ -26,7 +27,8 @@ import Testing
     ValueLines.difference(first, second, .monospaced)?.components(separatedBy: "\n")
   }
 
-  @Test func eachPartIsALineWithTheWayToIt() {
+  @Test("Each part of a value is one line with its path")
+  func eachPartIsALineWithTheWayToIt() {
     let order = Order(
       items: [Item(name: "Pear\n", tags: ["ripe", "green"]), Item(name: "")],
       payment: .card(number: "1", year: 2),
@@ -49,7 +51,8 @@ import Testing
     )
   }
 
-  @Test func whatHasNoPartsIsOneLine() {
+  @Test("A value without parts is one line, and a tuple has one line per element")
+  func whatHasNoPartsIsOneLine() {
     #expect(ValueLines.text(of: 1) == "1")
     #expect(ValueLines.text(of: "a") == "\"a\"")
     #expect(ValueLines.text(of: Payment.none) == "none")
@@ -60,7 +63,8 @@ import Testing
   }
 
   /// The lines are the same in any process, so they contain no address, and no order that depends on the process.
-  @Test func nothingDependsOnTheProcess() {
+  @Test("Lines contain no addresses and do not depend on the order inside a set")
+  func nothingDependsOnTheProcess() {
     struct Empty {}
     final class Object {}
     #expect(ValueLines.text(of: Empty()) == "Empty()")
@@ -73,7 +77,8 @@ import Testing
     #expect(ValueLines.text(of: OrderedDictionary(uniqueKeysWithValues: [(2, 0), (1, 0)])) == "[2]: 0\n[1]: 0")
   }
 
-  @Test func valuesOfFoundationAreShownAsWhatTheyAre() throws {
+  @Test("Foundation values are shown by their contents")
+  func valuesOfFoundationAreShownAsWhatTheyAre() throws {
     let zero = "00000000-0000-0000-0000-000000000000"
     let url = try #require(URL(string: "https://example.com/a"))
     let decimal = try #require(Decimal(string: "1.5"))
@@ -84,11 +89,13 @@ import Testing
     #expect(ValueLines.text(of: uuid) == zero)
   }
 
-  @Test func aShareIsShownAsItsValue() {
+  @Test("A share is shown as its wrappedValue")
+  func aShareIsShownAsItsValue() {
     #expect(ValueLines.text(of: [Shared(value: 1)]) == "[0].wrappedValue: 1")
   }
 
-  @Test func objectsThatReferToEachOtherAreShownOnce() {
+  @Test("An object that refers to itself is shown once")
+  func objectsThatReferToEachOtherAreShownOnce() {
     class Base { var name = "a" }
     final class Node: Base { var next: Node? }
     let node = Node()
@@ -97,7 +104,8 @@ import Testing
     node.next = nil
   }
 
-  @Test func aDifferenceHasTheLinesThatDiffer() {
+  @Test("A difference consists of the lines that differ")
+  func aDifferenceHasTheLinesThatDiffer() {
     let order = Order(items: [Item(name: "Pear"), Item(name: "Plum")], prices: ["Pear": 3])
     #expect(differences(order, order) == nil)
     var other = order

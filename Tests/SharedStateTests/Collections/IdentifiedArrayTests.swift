@@ -4,17 +4,20 @@ import OrderedCollections
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct IdentifiedArrayTests {
+@Suite("IdentifiedArray", .timeLimit(.minutes(5)))
+struct IdentifiedArrayTests {
   private let todos: IdentifiedArrayOf<Todo> = [Todo(1, "one"), Todo(2, "two"), Todo(3, "three")]
 
-  @Test func initialisersKeepTheFirstOfEachIdentity() {
+  @Test("Initialisers keep the first element of each identity")
+  func initialisersKeepTheFirstOfEachIdentity() {
     let elements = [Todo(1, "a"), Todo(2, "b"), Todo(1, "c")]
     #expect(IdentifiedArray(elements).elements == [Todo(1, "a"), Todo(2, "b")])
     #expect(IdentifiedArray(elements, id: \.id).elements == [Todo(1, "a"), Todo(2, "b")])
     #expect(IdentifiedArrayOf<Todo>(repeating: Todo(1), count: 3).count == 1)
   }
 
-  @Test func initialisersCombineElementsOfOneIdentity() {
+  @Test("Initialisers combine the elements of one identity with a closure")
+  func initialisersCombineElementsOfOneIdentity() {
     let elements = [Todo(1, "a"), Todo(2, "b"), Todo(1, "c")]
     let last = IdentifiedArray(elements) { _, last in last }
     #expect(last.elements == [Todo(1, "c"), Todo(2, "b")])
@@ -25,7 +28,8 @@ import Testing
     }
   }
 
-  @Test func uniqueElementsKeepTheirOrder() {
+  @Test("Unique elements keep their order")
+  func uniqueElementsKeepTheirOrder() {
     #expect(IdentifiedArray(uniqueElements: [3, 1, 2], id: \.self).elements == [3, 1, 2])
     #expect(IdentifiedArray(uniqueElements: [Todo(3), Todo(1)]).ids == [3, 1])
     #expect(IdentifiedArray(uncheckedUniqueElements: [Todo(3), Todo(1)]).ids == [3, 1])
@@ -35,7 +39,8 @@ import Testing
     #expect(IdentifiedArray<String, Todo>(id: \.title, minimumCapacity: 10).isEmpty)
   }
 
-  @Test func anyPropertyMayBeTheIdentity() {
+  @Test("Any property can serve as the identity")
+  func anyPropertyMayBeTheIdentity() {
     var todos = IdentifiedArray(uniqueElements: [Todo(1, "one"), Todo(2, "two")], id: \.title)
     #expect(todos[id: "two"] == Todo(2, "two"))
     #expect(!todos.append(Todo(3, "two")).inserted)
@@ -49,7 +54,8 @@ import Testing
     IdentifiedArray(uncheckedUniqueElements: todos, id: id)
   }
 
-  @Test func aKeyPathNeedNotBeKnownToBeSendable() async {
+  @Test("A key path that is not known to be Sendable can serve as the identity")
+  func aKeyPathNeedNotBeKnownToBeSendable() async {
     let path: KeyPath<Todo, String> = \.title
     let elements = [Todo(1, "one"), Todo(2, "two"), Todo(3, "one")]
     var empty = IdentifiedArray(id: path)
@@ -69,7 +75,8 @@ import Testing
     }
   }
 
-  @Test func sortedKeepsTheTypeWhereThatIsWanted() {
+  @Test("sorted returns an identified array or a plain array, as the context requires")
+  func sortedKeepsTheTypeWhereThatIsWanted() {
     let todos: IdentifiedArrayOf<Todo> = [Todo(3, "a"), Todo(1, "c"), Todo(2, "b")]
     var kept: IdentifiedArrayOf<Todo> = todos.sorted { $0.id < $1.id }
     #expect(kept.ids == [1, 2, 3])
@@ -88,7 +95,8 @@ import Testing
     }
   }
 
-  @Test func sortedNeedsNoPredicateForComparableElements() {
+  @Test("sorted needs no predicate for comparable elements")
+  func sortedNeedsNoPredicateForComparableElements() {
     let numbers = IdentifiedArray(uniqueElements: [3, 1, 2], id: \.self)
     let kept: IdentifiedArray<Int, Int> = numbers.sorted()
     let plain: [Int] = numbers.sorted()
@@ -100,14 +108,16 @@ import Testing
     #expect(share.wrappedValue == kept)
   }
 
-  @Test func filterKeepsTheType() {
+  @Test("filter returns an identified array or a plain array, as the context requires")
+  func filterKeepsTheType() {
     let odd = todos.filter { $0.id % 2 == 1 }
     #expect(odd.ids == [1, 3])
     let plain: [Todo] = todos.filter { $0.id == 2 }
     #expect(plain == [Todo(2, "two")])
   }
 
-  @Test func anElementIsChangedInPlaceThroughItsIdentity() {
+  @Test("An element is changed in place through its identity or its index")
+  func anElementIsChangedInPlaceThroughItsIdentity() {
     var todos = todos
     todos[id: 2]?.title = "zwei"
     todos[id: 4]?.title = "vier"
@@ -117,7 +127,8 @@ import Testing
     #expect(todos.ids == [1, 2, 3])
   }
 
-  @Test func anElementIsReplacedByOneOfAnotherIdentity() {
+  @Test("An element is replaced by one of another identity")
+  func anElementIsReplacedByOneOfAnotherIdentity() {
     var todos = todos
     todos[1] = Todo(4, "four")
     #expect(todos.elements == [Todo(1, "one"), Todo(4, "four"), Todo(3, "three")])
@@ -145,14 +156,16 @@ import Testing
     return seen
   }
 
-  @Test func genericCodeMayPermuteTheElements() {
+  @Test("Generic code permutes the elements")
+  func genericCodeMayPermuteTheElements() {
     var (todos, array) = (todos, todos.elements)
     #expect(permute(&todos) == permute(&array))
     #expect(todos.ids.allSatisfy { todos[id: $0]?.id == $0 })
     #expect(Set(todos.ids) == [1, 2, 3])
   }
 
-  @Test func updatingReturnsTheOriginal() {
+  @Test("update and updateOrAppend return the replaced element")
+  func updatingReturnsTheOriginal() {
     var todos = todos
     #expect(todos.update(Todo(2, "zwei"), at: 1) == Todo(2, "two"))
     #expect(todos.updateOrAppend(Todo(2, "deux")) == Todo(2, "zwei"))
@@ -160,7 +173,8 @@ import Testing
     #expect(todos.elements == [Todo(1, "one"), Todo(2, "deux"), Todo(3, "three"), Todo(4, "four")])
   }
 
-  @Test func elementsAreRemovedFromBothEnds() {
+  @Test("Elements are removed from both ends")
+  func elementsAreRemovedFromBothEnds() {
     var todos = IdentifiedArray(uniqueElements: (0..<8).map { Todo($0) })
     #expect(todos.removeFirst().id == 0)
     #expect(todos.removeLast().id == 7)
@@ -172,7 +186,8 @@ import Testing
     #expect(todos.popLast() == nil)
   }
 
-  @Test func elementsAreRemovedByOffsetsAndRanges() {
+  @Test("Elements are removed by offsets and ranges")
+  func elementsAreRemovedByOffsetsAndRanges() {
     var todos = IdentifiedArray(uniqueElements: (0..<8).map { Todo($0) })
     todos.remove(atOffsets: [0, 2, 3, 7])
     #expect(todos.ids == [1, 4, 5, 6])
@@ -182,13 +197,15 @@ import Testing
     #expect(todos.isEmpty)
   }
 
-  @Test func elementsThatWereRemovedMayReturnInTheReplacement() {
+  @Test("A replacement may contain removed elements, and skips duplicates")
+  func elementsThatWereRemovedMayReturnInTheReplacement() {
     var todos = todos
     todos.replaceSubrange(0..<2, with: [Todo(2, "zwei"), Todo(3, "drei"), Todo(4, "vier"), Todo(4, "quatre")])
     #expect(todos.elements == [Todo(2, "zwei"), Todo(4, "vier"), Todo(3, "three")])
   }
 
-  @Test func partitioningKeepsLookUpsRight() {
+  @Test("Partitioning keeps lookups by identity correct")
+  func partitioningKeepsLookUpsRight() {
     var todos = IdentifiedArray(uniqueElements: (0..<10).map { Todo($0) })
     let pivot = todos.partition { $0.id % 2 == 0 }
     #expect(pivot == 5)
@@ -196,7 +213,8 @@ import Testing
     #expect(todos.ids.allSatisfy { todos[id: $0]?.id == $0 })
   }
 
-  @Test func comparableElementsSortByThemselves() {
+  @Test("Comparable elements are sorted in place without a predicate")
+  func comparableElementsSortByThemselves() {
     var numbers = IdentifiedArray(uniqueElements: [3, 1, 2], id: \.self)
     numbers.sort()
     #expect(numbers.elements == [1, 2, 3])
@@ -204,7 +222,8 @@ import Testing
     #expect(Set(numbers) == [1, 2, 3])
   }
 
-  @Test func itIsARandomAccessCollection() {
+  @Test("An identified array is a random-access collection")
+  func itIsARandomAccessCollection() {
     #expect(todos.indices == 0..<3)
     #expect(todos.map(\.id) == [1, 2, 3])
     #expect(todos.reversed().map(\.id) == [3, 2, 1])
@@ -216,14 +235,16 @@ import Testing
     #expect(IdentifiedArray(todos[1...]).ids == [2, 3])
   }
 
-  @Test func copiesAreIndependent() {
+  @Test("A change of a copy leaves the original unchanged")
+  func copiesAreIndependent() {
     var copy = todos
     copy[id: 1]?.title = "changed"
     copy.remove(id: 2)
     #expect(todos.elements == [Todo(1, "one"), Todo(2, "two"), Todo(3, "three")])
   }
 
-  @Test func equalityAndHashFollowTheElementsAndTheirOrder() {
+  @Test("Equality depends on the elements and their order, and equal arrays have equal hashes")
+  func equalityAndHashFollowTheElementsAndTheirOrder() {
     var reversed = todos
     reversed.reverse()
     #expect(todos != reversed)
@@ -232,7 +253,8 @@ import Testing
     #expect(Set([todos, reversed]).count == 1)
   }
 
-  @Test func itIsDescribedAsAnArray() {
+  @Test("An identified array is described as an array")
+  func itIsDescribedAsAnArray() {
     let numbers = IdentifiedArray(uniqueElements: [3, 1], id: \.self)
     #expect(numbers.description == "[3, 1]")
     #expect(numbers.debugDescription == "IdentifiedArray<Int, Int>([3, 1])")
@@ -241,7 +263,8 @@ import Testing
     #expect(String(customDumping: numbers) == "[\n  [0]: 3,\n  [1]: 1\n]")
   }
 
-  @Test func itIsCodedAsAPlainArray() throws {
+  @Test("An identified array is encoded and decoded as a plain array")
+  func itIsCodedAsAPlainArray() throws {
     let encoder = JSONEncoder()
     #expect(try encoder.encode(IdentifiedArray(uniqueElements: [3, 1], id: \.self)) == Data("[3,1]".utf8))
     let data = try encoder.encode(todos)
@@ -249,7 +272,8 @@ import Testing
     #expect(try JSONDecoder().decode(IdentifiedArrayOf<Todo>.self, from: data) == todos)
   }
 
-  @Test func decodingADuplicateIsAnErrorThatShowsNoValue() throws {
+  @Test("Decoding a duplicate throws an error that contains its index and no value")
+  func decodingADuplicateIsAnErrorThatShowsNoValue() throws {
     let data = try JSONEncoder().encode([Todo(1, "secret"), Todo(1, "secret")])
     let error = try #require(throws: DecodingError.self) {
       try JSONDecoder().decode(IdentifiedArrayOf<Todo>.self, from: data)
@@ -262,7 +286,8 @@ import Testing
     #expect(!context.debugDescription.contains("secret"))
   }
 
-  @Test func changingAnElementInPlaceCopiesNothing() throws {
+  @Test("Changing an element in place does not copy its contents")
+  func changingAnElementInPlaceCopiesNothing() throws {
     var todos = IdentifiedArray(uniqueElements: [Todo(1)])
     todos[id: 1]?.tags = Array(repeating: "tag", count: 100)
     let before = todos[0].tags.withUnsafeBufferPointer { $0.baseAddress }

@@ -3,8 +3,10 @@ import SharedStateTesting
 import Testing
 
 /// Programming errors trap.
-@Suite(.timeLimit(.minutes(5))) struct IdentifiedArrayTrapTests {
-  @Test func changingAnIdentityThroughTheIdentityTraps() async {
+@Suite("Traps of IdentifiedArray", .timeLimit(.minutes(5)))
+struct IdentifiedArrayTrapTests {
+  @Test("Changing an element's identity through the subscript by identity traps")
+  func changingAnIdentityThroughTheIdentityTraps() async {
     await #expect(processExitsWith: .failure) {
       Watchdog.start(endingWith: 0)
       var todos: IdentifiedArrayOf<Todo> = [Todo(1)]
@@ -17,7 +19,8 @@ import Testing
     }
   }
 
-  @Test func assigningAnIdentityThatStandsElsewhereTraps() async {
+  @Test("Assigning an element whose identity is at another index traps")
+  func assigningAnIdentityThatStandsElsewhereTraps() async {
     await #expect(processExitsWith: .failure) {
       Watchdog.start(endingWith: 0)
       var todos: IdentifiedArrayOf<Todo> = [Todo(1), Todo(2)]
@@ -30,7 +33,8 @@ import Testing
     }
   }
 
-  @Test func aDuplicateAmongUniqueElementsTraps() async {
+  @Test("A duplicate identity among unique elements or in a literal traps")
+  func aDuplicateAmongUniqueElementsTraps() async {
     await #expect(processExitsWith: .failure) {
       Watchdog.start(endingWith: 0)
       _ = IdentifiedArray(uniqueElements: [Todo(1), Todo(1)])

@@ -2,7 +2,8 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct IdentifiedTests {
+@Suite("Identified", .timeLimit(.minutes(5)))
+struct IdentifiedTests {
   /// A type without an identity of its own.
   struct Point: Codable, Hashable, Sendable {
     var x: Int
@@ -10,7 +11,8 @@ import Testing
     var sum: Int { x + y }
   }
 
-  @Test func aValueIsGivenAnIdentity() {
+  @Test("An identified value has the given identity and the value's properties")
+  func aValueIsGivenAnIdentity() {
     var point = Identified(Point(x: 1, y: 2), id: "origin")
     #expect(point.id == "origin")
     #expect(point.value == Point(x: 1, y: 2))
@@ -21,7 +23,8 @@ import Testing
     #expect(point.value == Point(x: 5, y: 3))
   }
 
-  @Test func aPropertyIsTakenForTheIdentityAndStays() {
+  @Test("An identity taken from a property stays when the property changes")
+  func aPropertyIsTakenForTheIdentityAndStays() {
     let path: KeyPath<Point, Int> = \.y
     var point = Identified(Point(x: 1, y: 2), id: \.x)
     point.x = 7
@@ -30,7 +33,8 @@ import Testing
     #expect(Identified(Point(x: 1, y: 2), id: \Point.sum).id == 3)
   }
 
-  @Test func itIsAnElementOfAnIdentifiedArray() throws {
+  @Test("An identified value in an array is changed by its identity")
+  func itIsAnElementOfAnIdentifiedArray() throws {
     let points = Shared(
       value: [Identified(Point(x: 1, y: 2), id: "a"), Identified(Point(x: 1, y: 2), id: "b")] as IdentifiedArrayOf
     )
@@ -40,7 +44,8 @@ import Testing
     #expect(points.wrappedValue[id: "a"]?.value == Point(x: 1, y: 2))
   }
 
-  @Test func itHasWhatIdentityAndValueHave() throws {
+  @Test("Equality, hashing and coding of an identified value include its identity")
+  func itHasWhatIdentityAndValueHave() throws {
     let (one, other) = (Identified(Point(x: 1, y: 2), id: 1), Identified(Point(x: 1, y: 2), id: 2))
     #expect(one != other)
     #expect(Set([one, one, other]).count == 2)

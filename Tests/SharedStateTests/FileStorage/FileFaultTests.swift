@@ -52,7 +52,7 @@ struct FileFaultTests {
     try await wait(for: [3], in: numbers)
   }
 
-  @Test("A watch that the system ends is begun anew")
+  @Test("A watch that the system ends is restarted")
   func endedWatch() async throws {
     let numbers = share()
     #expect(numbers.loadError == nil)

@@ -32,7 +32,7 @@ struct FileStorageTests {
     }
   }
 
-  @Test("Saving writes pending changes at once")
+  @Test("Saving writes the pending changes before it returns")
   func explicitSave() async throws {
     let url = directory["numbers.json"]
     try await withDisk { () async throws in

@@ -6,7 +6,7 @@ import Testing
 struct SaveThrottleTests {
   let start = ContinuousClock.now
 
-  @Test("The first change is written at once")
+  @Test("The first change is written immediately")
   func firstAtOnce() {
     var throttle = SaveThrottle(interval: .seconds(1))
     #expect(throttle.request(at: start, isUrgent: false) == .write)
@@ -27,7 +27,7 @@ struct SaveThrottleTests {
     #expect(!throttle.isIdle)
   }
 
-  @Test("A change after the interval is written at once")
+  @Test("A change after the interval is written immediately")
   func atOnceAfterInterval() {
     var throttle = SaveThrottle(interval: .seconds(1))
     _ = throttle.request(at: start, isUrgent: false)

@@ -1,9 +1,10 @@
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Continuations and subscriptions", .timeLimit(.minutes(5)))
 struct ContinuationTests {
-  @Test func loadContinuationHandsOverEachKindOfResult() throws {
+  @Test("A load continuation delivers each kind of result")
+  func loadContinuationHandsOverEachKindOfResult() throws {
     let results = Recorder<Result<Int?, any Error>>()
     LoadContinuation<Int> { results.append($0) }.resume(returning: 1)
     LoadContinuation<Int> { results.append($0) }.resumeReturningInitialValue()
@@ -15,7 +16,8 @@ struct ContinuationTests {
     #expect(try results.elements[3].get() == 2)
   }
 
-  @Test func continuationResumedTwiceIsAnIssueAndCountsOnce() {
+  @Test("A continuation that is resumed twice reports an issue and delivers one result")
+  func continuationResumedTwiceIsAnIssueAndCountsOnce() {
     let results = Recorder<Void>()
     let continuation = SaveContinuation("The continuation of the test") { _ in results.append(()) }
     continuation.resume()
@@ -27,7 +29,8 @@ struct ContinuationTests {
     #expect(results.count == 1)
   }
 
-  @Test func keyThatResumesTwiceIsAnIssueAndTheFirstResultCounts() {
+  @Test("A key that resumes twice reports an issue, and its first result counts")
+  func keyThatResumesTwiceIsAnIssueAndTheFirstResultCounts() {
     let backend = ScriptedBackend<Int>(
       onLoad: { load in
         load.continuation.resume(returning: 2)
@@ -53,7 +56,8 @@ struct ContinuationTests {
     }
   }
 
-  @Test func leakedContinuationIsAnIssueAndFails() {
+  @Test("A leaked continuation reports an issue and fails")
+  func leakedContinuationIsAnIssueAndFails() {
     let results = Recorder<Result<Int?, any Error>>()
     withKnownIssue {
       _ = LoadContinuation<Int>("The continuation of the test") { results.append($0) }
@@ -63,7 +67,8 @@ struct ContinuationTests {
     #expect(throws: ContinuationLeakedError.self) { try results.elements[0].get() }
   }
 
-  @Test func shareOfAKeyThatLeaksGoesOnWithWhatThereIs() async {
+  @Test("A share whose key leaks its continuations keeps its value and shows no error")
+  func shareOfAKeyThatLeaksGoesOnWithWhatThereIs() async {
     /// Never resumes a continuation.
     struct Key: SharedKey {
       var id: String { "leaking" }
@@ -87,12 +92,14 @@ struct ContinuationTests {
     }
   }
 
-  @Test func contextsTellWhoAsks() {
+  @Test("A load context has the initial value, and none if the user initiated the load")
+  func contextsTellWhoAsks() {
     #expect(LoadContext.initialValue(3).initialValue == 3)
     #expect(LoadContext<Int>.userInitiated.initialValue == nil)
   }
 
-  @Test func subscriberHandsOverEachKindOfResult() throws {
+  @Test("A subscriber delivers each kind of result and the loading state")
+  func subscriberHandsOverEachKindOfResult() throws {
     let results = Recorder<Result<Int?, any Error>>()
     let loading = Recorder<Bool>()
     let subscriber = SharedSubscriber<Int> {
@@ -111,7 +118,8 @@ struct ContinuationTests {
     #expect(loading.elements == [true, false])
   }
 
-  @Test func subscriptionIsCancelledOnce() {
+  @Test("A subscription is cancelled only once")
+  func subscriptionIsCancelledOnce() {
     let cancellations = Recorder<Void>()
     do {
       let subscription = SharedSubscription { cancellations.append(()) }
@@ -121,7 +129,8 @@ struct ContinuationTests {
     #expect(cancellations.count == 1)
   }
 
-  @Test func subscriptionIsCancelledWhenReleased() {
+  @Test("A subscription is cancelled when it is released")
+  func subscriptionIsCancelledWhenReleased() {
     let cancellations = Recorder<Void>()
     do {
       let subscription = SharedSubscription { cancellations.append(()) }

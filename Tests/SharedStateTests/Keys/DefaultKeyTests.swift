@@ -10,9 +10,10 @@ extension SharedReaderKey where Self == InMemoryKey<Int?> {
   fileprivate static var count: Self { .inMemory("optional count") }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Keys with a default", .timeLimit(.minutes(5)))
 struct DefaultKeyTests {
-  @Test func comesBeforeAnOptionalKeyOfTheSameName() {
+  @Test("A key with a default is preferred to an optional key of the same name")
+  func comesBeforeAnOptionalKeyOfTheSameName() {
     @Shared(.count) var count
     @SharedReader(.count) var reader
     #expect(count + reader == 84)
@@ -20,7 +21,8 @@ struct DefaultKeyTests {
     #expect(optional == nil)
   }
 
-  @Test func bringsItsDefault() {
+  @Test("A share of a key with a default needs no other default")
+  func bringsItsDefault() {
     @Shared(.count) var count
     @SharedReader(.count) var reader
     #expect(count == 42)
@@ -28,14 +30,16 @@ struct DefaultKeyTests {
     #expect(reader == 43)
   }
 
-  @Test func defaultCanBeOverridden() {
+  @Test("A default in the declaration of a share overrides the key's default")
+  func defaultCanBeOverridden() {
     @Shared(.count) var count = 5
     @SharedReader(.count) var reader = 6
     #expect(count == 5)
     #expect(reader == 5)
   }
 
-  @Test func isTheSameStateAsItsKey() {
+  @Test("A key with a default shares one value with its plain key")
+  func isTheSameStateAsItsKey() {
     @Shared(.count) var count
     @Shared(.inMemory("count")) var plain = 1
     $plain.withLock { $0 = 3 }
@@ -43,7 +47,8 @@ struct DefaultKeyTests {
     #expect(InMemoryKey<Int>.Default[.inMemory("count"), default: 1].id == InMemoryKey<Int>("count").id)
   }
 
-  @Test func isTheSameBoxAsItsKeyWhereTheTypeIsNotKnown() {
+  @Test("A key with a default uses the box of its plain key in generic code")
+  func isTheSameBoxAsItsKeyWhereTheTypeIsNotKnown() {
     func share<Key: SharedKey<Int>>(_ key: Key) -> Shared<Int> {
       Shared(wrappedValue: 0, key)
     }
@@ -57,7 +62,8 @@ struct DefaultKeyTests {
     #expect(reader.projection.place.box === $plain.projection.place.box)
   }
 
-  @Test func handsOnToItsKey() async throws {
+  @Test("A key with a default loads, saves and follows changes through its plain key")
+  func handsOnToItsKey() async throws {
     let backend = ScriptedBackend<Int>.storing(3)
     let key = ScriptedKey<Int>.Default[.scripted(backend), default: 1]
     func share<Key: SharedKey<Int>>(_ key: Key) -> Shared<Int> {
@@ -71,7 +77,8 @@ struct DefaultKeyTests {
     #expect(shared.wrappedValue == 5)
   }
 
-  @Test func evaluatesTheDefaultOnlyWhenItIsNeeded() {
+  @Test("A key's default is evaluated only when it is needed")
+  func evaluatesTheDefaultOnlyWhenItIsNeeded() {
     let evaluations = Recorder<Void>()
     @Sendable func makeDefault() -> Int {
       evaluations.append(())

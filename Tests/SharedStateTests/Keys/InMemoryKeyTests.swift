@@ -3,9 +3,10 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("InMemoryKey", .timeLimit(.minutes(5)))
 struct InMemoryKeyTests {
-  @Test func sharesOneValueUnderOneName() {
+  @Test("All shares of one name have one value")
+  func sharesOneValueUnderOneName() {
     @Shared(.inMemory("count")) var one = 1
     @Shared(.inMemory("count")) var two = 2
     @SharedReader(.inMemory("count")) var reader = 3
@@ -15,7 +16,8 @@ struct InMemoryKeyTests {
     #expect(reader == 5)
   }
 
-  @Test func keepsNamesAndTypesApart() {
+  @Test("Different names, and different types under one name, have separate values")
+  func keepsNamesAndTypesApart() {
     @Shared(.inMemory("a")) var a = 1
     @Shared(.inMemory("b")) var b = 2
     #expect((a, b) == (1, 2))
@@ -29,7 +31,8 @@ struct InMemoryKeyTests {
     #expect(InMemoryKey<Int>("a").id != InMemoryKey<Int>("b").id)
   }
 
-  @Test func reportsANameOfTwoTypesOnce() {
+  @Test("A name used with different types is reported once, and only within one storage")
+  func reportsANameOfTwoTypesOnce() {
     let reports = Recorder<String>()
     withKnownIssue {
       for _ in 0..<2 {
@@ -57,7 +60,8 @@ struct InMemoryKeyTests {
     }
   }
 
-  @Test func outlivesItsShares() {
+  @Test("A value outlives its shares")
+  func outlivesItsShares() {
     do {
       @Shared(.inMemory("count")) var count = 1
       $count.withLock { $0 = 2 }
@@ -66,7 +70,8 @@ struct InMemoryKeyTests {
     #expect(count == 2)
   }
 
-  @Test func evaluatesTheDefaultOnlyWhenNothingIsHeld() {
+  @Test("The default is evaluated only when no value is held")
+  func evaluatesTheDefaultOnlyWhenNothingIsHeld() {
     let evaluations = Recorder<Void>()
     func makeDefault() -> Int {
       evaluations.append(())
@@ -77,7 +82,8 @@ struct InMemoryKeyTests {
     #expect(evaluations.count == 1)
   }
 
-  @Test func optionalNeedsNoDefault() {
+  @Test("An optional value needs no default")
+  func optionalNeedsNoDefault() {
     @Shared(.inMemory("name")) var name: String?
     #expect(name == nil)
     $name.withLock { $0 = "Blob" }
@@ -85,7 +91,8 @@ struct InMemoryKeyTests {
     #expect(reader == "Blob")
   }
 
-  @Test func everyStorageHasItsOwn() {
+  @Test("Each storage has its own values")
+  func everyStorageHasItsOwn() {
     @Shared(.inMemory("count")) var count = 1
     withDependencies {
       $0.defaultInMemoryStorage = InMemoryStorage()
@@ -97,15 +104,17 @@ struct InMemoryKeyTests {
     #expect(same == 1)
   }
 
-  @Test(arguments: ["a", "b"])
+  @Test("An explicit load and save of a value in memory succeed", arguments: ["a", "b"])
   func hasNothingToLoadOrSave(_ name: String) async throws {
     let shared = Shared(wrappedValue: 1, .inMemory(name))
     try await shared.load()
     try await shared.save()
     #expect(!shared.isLoading)
+    #expect(shared.wrappedValue == 1)
   }
 
-  @Test func requiresWhatIsHeld() async throws {
+  @Test("Requiring a name throws until a value is held, and then shares that value")
+  func requiresWhatIsHeld() async throws {
     await #expect(throws: NothingStoredError()) { _ = try await Shared<Int>(require: .inMemory("count")) }
     let shared = Shared(wrappedValue: 4, .inMemory("count"))
     let required = try await Shared<Int>(require: .inMemory("count"))
@@ -113,7 +122,8 @@ struct InMemoryKeyTests {
     #expect(shared.wrappedValue == 5)
   }
 
-  @Test func servesKeysThatAreBuiltOnTop() async throws {
+  @Test("A key that forwards to an in-memory key shares its value")
+  func servesKeysThatAreBuiltOnTop() async throws {
     /// A key of its own type that forwards everything.
     struct Wrapper: SharedKey {
       let base: InMemoryKey<Int>

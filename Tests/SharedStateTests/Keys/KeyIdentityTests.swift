@@ -63,7 +63,7 @@ struct KeyIdentityTests {
     }
   }
 
-  @Test("a key that reads and one that writes")
+  @Test("A read-only key and a writable key with the same identifier have separate values")
   func readingAndWriting() async throws {
     let drawer = Drawer<Int>()
     let remote = SharedReader(wrappedValue: 0, RemoteLimit(name: "limit"))
@@ -76,7 +76,7 @@ struct KeyIdentityTests {
     #expect(remote.wrappedValue == 77)
   }
 
-  @Test("two keys that write")
+  @Test("Two types of writable keys with the same identifier have separate values")
   func twoWriting() async throws {
     let (one, two) = (Drawer<Int>(), Drawer<Int>())
     let first = Shared(wrappedValue: 1, StoredLimit(name: "limit", drawer: one))
@@ -88,7 +88,7 @@ struct KeyIdentityTests {
     #expect(first.wrappedValue == 1)
   }
 
-  @Test("a key and its default are one value, also in code that takes any key")
+  @Test("A key and its default have one value, also in generic code")
   func defaultKey() {
     func share<Key: SharedKey>(_ key: Key) -> Shared<Int> where Key.Value == Int {
       Shared(wrappedValue: 1, key)
@@ -105,7 +105,7 @@ struct KeyIdentityTests {
     #expect(read.wrappedValue == 9)
   }
 
-  @Test("a key of a file and one that is built on it hear of each other")
+  @Test("A file key and a key that is built on it follow each other's changes")
   func builtOnAFile() async throws {
     let url = URL(fileURLWithPath: "/limit.json")
     let plain = Shared(wrappedValue: 1, .fileStorage(url))
@@ -116,7 +116,7 @@ struct KeyIdentityTests {
     try await wait(for: 3, in: plain)
   }
 
-  @Test("a key of user defaults and one that is built on it hear of each other")
+  @Test("A user defaults key and a key that is built on it follow each other's changes")
   func builtOnUserDefaults() async throws {
     let plain = Shared(wrappedValue: 1, .appStorage("limit"))
     let built = Shared(wrappedValue: 1, Forwarding(base: AppStorageKey<Int>.appStorage("limit")))

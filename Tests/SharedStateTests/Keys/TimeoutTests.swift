@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A key that does not answer in time", .timeLimit(.minutes(5)))
 struct TimeoutTests {
-  @Test("a load ends when its time is over, and a later answer is still shown")
+  @Test("A load times out, and a later answer is still shown")
   func load() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
@@ -17,7 +17,7 @@ struct TimeoutTests {
     #expect(!$value.isLoading)
   }
 
-  @Test("a save, a reset and an atomic update end when their time is over, but the key completes them")
+  @Test("A save, a reset and an atomic update that time out are still completed by the key")
   func save() async throws {
     let backend = ScriptedBackend<Int>.savingByHand()
     @Shared(.scripted(backend)) var value = 1
@@ -37,7 +37,7 @@ struct TimeoutTests {
     #expect(TimedOutError().localizedDescription == "The key has not answered in time.")
   }
 
-  @Test("an answer in time is no error, and a value without a key needs no time")
+  @Test("An answer in time causes no error, and a value without a key never times out")
   func inTime() async throws {
     let backend = ScriptedBackend<Int>.storing(5)
     @Shared(.scripted(backend)) var value = 1

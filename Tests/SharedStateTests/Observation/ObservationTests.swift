@@ -5,7 +5,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Observation of shares", .timeLimit(.minutes(5)))
 struct ObservationTests {
   /// Observes a value until its first change, and records it then.
   private func changes<Value>(of value: @autoclosure @escaping @Sendable () -> Value) -> Recorder<Value> {
@@ -18,7 +18,8 @@ struct ObservationTests {
     return seen
   }
 
-  @Test func localChangeIsToldBeforeWithLockReturnsAndShowsTheNewValue() {
+  @Test("An observer is notified of a local change before withLock returns, and reads the new value")
+  func localChangeIsToldBeforeWithLockReturnsAndShowsTheNewValue() {
     let shared = Shared(value: 1)
     let seen = changes(of: shared.wrappedValue)
     shared.withLock { $0 = 2 }
@@ -27,7 +28,8 @@ struct ObservationTests {
     #expect(seen.elements == [2])
   }
 
-  @Test func observerMayRegisterAgainInTheNotification() {
+  @Test("An observer that registers again in its notification sees every change")
+  func observerMayRegisterAgainInTheNotification() {
     let shared = Shared(value: 0)
     let seen = Recorder<Int>()
     @Sendable func observe() {
@@ -43,7 +45,8 @@ struct ObservationTests {
     #expect(seen.elements == [0, 1, 2, 3, 4, 5])
   }
 
-  @Test func observerMayMutateAndDropSharesInTheNotification() {
+  @Test("An observer can mutate and drop shares in its notification")
+  func observerMayMutateAndDropSharesInTheNotification() {
     let backend = ScriptedBackend<Int>()
     let shares = Shared<[Shared<Int>]>(value: [Shared(wrappedValue: 0, .scripted(backend))])
     withObservationTracking {
@@ -57,7 +60,8 @@ struct ObservationTests {
     #expect(shares.wrappedValue.isEmpty)
   }
 
-  @Test func partsAreObserved() {
+  @Test("An observer of a part is notified of changes through another part")
+  func partsAreObserved() {
     struct Whole {
       var stored = 1
       var computed: Int {
@@ -83,7 +87,8 @@ struct ObservationTests {
     #expect(changes.elements == ["stored", "computed"])
   }
 
-  @Test func readersAreObserved() {
+  @Test("An observer of a reader is notified of a change")
+  func readersAreObserved() {
     let shared = Shared(value: 1)
     let reader = SharedReader(shared)
     let seen = changes(of: reader.wrappedValue)
@@ -91,14 +96,16 @@ struct ObservationTests {
     #expect(seen.elements == [2])
   }
 
-  @Test func pointingToSomethingElseIsObserved() {
+  @Test("An observer is notified when the share is pointed to another value")
+  func pointingToSomethingElseIsObserved() {
     let shared = Shared(value: 1)
     let seen = changes(of: shared.wrappedValue)
     shared.projectedValue = Shared(value: 2)
     #expect(seen.elements == [2])
   }
 
-  @Test func pointingToAnotherPartOfTheSameWholeIsObserved() {
+  @Test("An observer is notified when the share is pointed to another part of the same whole")
+  func pointingToAnotherPartOfTheSameWholeIsObserved() {
     let whole = Shared(value: (1, 2))
     let part = whole.0
     let seen = changes(of: part.wrappedValue)
@@ -106,7 +113,8 @@ struct ObservationTests {
     #expect(seen.elements == [2])
   }
 
-  @Test func pointingToSomethingElseIsObservedThroughTheStatus() {
+  @Test("An observer of the status is notified when the share is pointed to another value")
+  func pointingToSomethingElseIsObservedThroughTheStatus() {
     let backend = ScriptedBackend<Int>.loadingByHand()
     let shared = Shared(value: 1)
     let seen = changes(of: shared.isLoading)
@@ -115,7 +123,8 @@ struct ObservationTests {
     backend.loads.elements[0].continuation.resumeReturningInitialValue()
   }
 
-  @Test func changeFromElsewhereIsObserved() async {
+  @Test("An observer is notified of a value that the key yields")
+  func changeFromElsewhereIsObserved() async {
     let backend = ScriptedBackend<Int>()
     let shared = Shared(wrappedValue: 1, .scripted(backend))
     let seen = changes(of: shared.wrappedValue)
@@ -124,7 +133,8 @@ struct ObservationTests {
     #expect(seen.elements == [2])
   }
 
-  @Test func statusIsObserved() async {
+  @Test("An observer is notified of changes of the status")
+  func statusIsObserved() async {
     let backend = ScriptedBackend<Int>.loadingByHand()
     let shared = Shared(wrappedValue: 1, .scripted(backend))
     let isLoading = changes(of: shared.isLoading)
@@ -135,7 +145,8 @@ struct ObservationTests {
     await hasFailed.wait { $0.last == false }
   }
 
-  @Test func changesOfTheStatusDoNotPileUpBehindASlowObserver() async {
+  @Test("Changes of the status do not pile up behind a slow observer")
+  func changesOfTheStatusDoNotPileUpBehindASlowObserver() async {
     let backend = ScriptedBackend<Int>()
     let shared = Shared(wrappedValue: 1, .scripted(backend))
     let notifications = Recorder<Bool>()
@@ -173,7 +184,8 @@ struct ObservationTests {
     #expect(notifications.count < 4)
   }
 
-  @Test func statusThatIsReadWhileOthersAreAboutToBeToldIsObserved() async {
+  @Test("An observer that reads the status while others are being notified sees the next change")
+  func statusThatIsReadWhileOthersAreAboutToBeToldIsObserved() async {
     let backend = ScriptedBackend<Int>()
     let shared = Shared(wrappedValue: 1, .scripted(backend))
     let (mayDeliver, isBlocked) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -199,7 +211,7 @@ struct ObservationTests {
         hasDelivered.signal()
       }
       mayDeliver.signal()
-      hasDelivered.waitInTime()
+      #expect(hasDelivered.waitInTime())
     } onChange: {
       seen.append(shared.isLoading)
     }
@@ -208,7 +220,8 @@ struct ObservationTests {
     #expect(seen.elements == [false])
   }
 
-  @Test func observationsSequenceSeesTheLastValue() async {
+  @Test("An Observations sequence yields the last value")
+  func observationsSequenceSeesTheLastValue() async {
     let shared = Shared(value: 0)
     let task = Task {
       for await value in Observations({ shared.wrappedValue }) where value >= 10 { return value }

@@ -3,8 +3,10 @@ import Observation
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ObservedChangesTests {
-  @Test func trackingIsToldOnceTheNewValueIsVisible() {
+@Suite("Observed changes of a share", .timeLimit(.minutes(5)))
+struct ObservedChangesTests {
+  @Test("An observer is notified of the first change only, and reads the new value")
+  func trackingIsToldOnceTheNewValueIsVisible() {
     let count = Shared(value: 0)
     let seen = Log<Int>()
     withObservationTracking {
@@ -17,7 +19,8 @@ import Testing
     #expect(seen.values == [1])
   }
 
-  @Test func trackingADerivedShareIsToldOfTheWhole() {
+  @Test("An observer of a derived share is notified of a change of the whole")
+  func trackingADerivedShareIsToldOfTheWhole() {
     let pair = Shared(value: (first: 0, second: 0))
     let told = Log<Bool>()
     withObservationTracking {
@@ -29,7 +32,8 @@ import Testing
     #expect(told.values == [true])
   }
 
-  @Test func trackingIsToldOfRemoteChanges() async {
+  @Test("An observer is notified of a remote change")
+  func trackingIsToldOfRemoteChanges() async {
     let box = ValueBox(0)
     let count = SharedReader(box.place)
     let seen = Log<Int>()
@@ -42,7 +46,8 @@ import Testing
     await until("the observed values", seen.values, is: [1])
   }
 
-  @Test func trackingIsToldWhenTheShareIsMadeToPointElsewhere() {
+  @Test("An observer is notified each time the share is pointed elsewhere")
+  func trackingIsToldWhenTheShareIsMadeToPointElsewhere() {
     struct Pair { var first = 1; var second = 2 }
     let pair = Shared(value: Pair())
     let part = pair.first
@@ -61,7 +66,8 @@ import Testing
     #expect(seen.values == [2, 3])
   }
 
-  @Test func anObserverMayMutateAndTrackAgainInsideANotification() {
+  @Test("An observer that mutates and registers again in its notification sees values in order")
+  func anObserverMayMutateAndTrackAgainInsideANotification() {
     let count = Shared(value: 0)
     let seen = Log<Int>()
     @Sendable func track() {
@@ -78,7 +84,8 @@ import Testing
     #expect(seen.values.sorted() == seen.values)
   }
 
-  @Test func observersThatMutateEachOthersValuesDoNotDeadlock() async {
+  @Test("Observers that mutate each other's values do not deadlock")
+  func observersThatMutateEachOthersValuesDoNotDeadlock() async {
     let (left, right) = (Shared(value: 0), Shared(value: 0))
     let observations = [
       left.projection.place.observe { value in if value % 2 == 1 { right.withLock { $0 += 1 } } },
@@ -94,7 +101,8 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
-  @Test func observationsEndWithTheNewestValue() async {
+  @Test("An Observations sequence yields every change that its own loop makes")
+  func observationsEndWithTheNewestValue() async {
     let count = Shared(value: 0)
     let seen = Log<Int>()
     let task = Task {
@@ -109,7 +117,8 @@ import Testing
     #expect(seen.values == Array(0...100))
   }
 
-  @Test func updatesEndWithTheNewestValueWhoeverMadeIt() async {
+  @Test("Updates yield local and remote values in order, up to the newest")
+  func updatesEndWithTheNewestValueWhoeverMadeIt() async {
     let box = ValueBox(0)
     let count = Shared(box.place)
     let task = Task {

@@ -3,9 +3,10 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Updates of a share", .timeLimit(.minutes(5)))
 struct SharedUpdatesTests {
-  @Test func startsWithThePresentValueAndGoesOnWithTheNewest() async {
+  @Test("Updates start with the present value and continue with the newest")
+  func startsWithThePresentValueAndGoesOnWithTheNewest() async {
     let shared = Shared(value: 1)
     var updates = shared.updates.makeAsyncIterator()
     #expect(await updates.next() == 1)
@@ -14,7 +15,8 @@ struct SharedUpdatesTests {
     #expect(await updates.next() == 3)
   }
 
-  @Test func wakesAWaitingTask() async throws {
+  @Test("A change wakes a task that waits for updates")
+  func wakesAWaitingTask() async throws {
     let shared = Shared(value: 1)
     let values = Recorder<Int>()
     let task = Task {
@@ -29,7 +31,8 @@ struct SharedUpdatesTests {
     #expect(values.elements == [1, 2])
   }
 
-  @Test func changeBetweenReadingAndRegisteringIsNotMissed() async {
+  @Test("A waiter does not miss a change made before it registers")
+  func changeBetweenReadingAndRegisteringIsNotMissed() async {
     let shared = Shared(value: 0)
     let box = shared.projection.place.box
     let waiter = ChangeWaiter()
@@ -45,7 +48,8 @@ struct SharedUpdatesTests {
     #expect(!box.attention.contains(.waiters))
   }
 
-  @Test func hearsOfChangesFromElsewhere() async {
+  @Test("Updates yield the values that the key yields")
+  func hearsOfChangesFromElsewhere() async {
     let backend = ScriptedBackend<Int>()
     let shared = Shared(wrappedValue: 1, .scripted(backend))
     let values = Recorder<Int>()
@@ -61,7 +65,8 @@ struct SharedUpdatesTests {
     await task.value
   }
 
-  @Test func endsWhenTheTaskIsCancelled() async throws {
+  @Test("Updates end when the waiting task is cancelled")
+  func endsWhenTheTaskIsCancelled() async throws {
     let shared = Shared(value: 1)
     let values = Recorder<Int>()
     let task = Task {
@@ -74,7 +79,8 @@ struct SharedUpdatesTests {
     #expect(!shared.projection.place.box.attention.contains(.waiters))
   }
 
-  @Test func isOverForACancelledTask() async {
+  @Test("Updates yield nothing in a task that is already cancelled")
+  func isOverForACancelledTask() async {
     let shared = Shared(value: 1)
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -84,7 +90,8 @@ struct SharedUpdatesTests {
     #expect(await task.value == nil)
   }
 
-  @Test func followsTheShareWhenItPointsToSomethingElse() async throws {
+  @Test("Updates follow a share that is pointed to another value")
+  func followsTheShareWhenItPointsToSomethingElse() async throws {
     let shared = Shared(value: 1)
     let values = Recorder<Int>()
     let task = Task {
@@ -101,7 +108,8 @@ struct SharedUpdatesTests {
     #expect(values.elements == [1, 2, 3])
   }
 
-  @Test func followsTheShareToAnotherPartOfTheSameWhole() async throws {
+  @Test("Updates follow a share that is pointed to another part of the same whole")
+  func followsTheShareToAnotherPartOfTheSameWhole() async throws {
     struct Whole {
       var first = 1
       var second = 2
@@ -119,7 +127,8 @@ struct SharedUpdatesTests {
     await task.value
   }
 
-  @Test func followsTheShareToAPlaceThatReusesTheMemoryOfTheOld() async {
+  @Test("Updates follow a share to a new value that may reuse the memory of an old one")
+  func followsTheShareToAPlaceThatReusesTheMemoryOfTheOld() async {
     let shared = Shared(value: 0)
     var updates = shared.updates.makeAsyncIterator()
     #expect(await updates.next() == 0)
@@ -131,7 +140,8 @@ struct SharedUpdatesTests {
     }
   }
 
-  @Test func partsHearOfChangesOfTheWhole() async {
+  @Test("Updates of a part yield changes of the whole")
+  func partsHearOfChangesOfTheWhole() async {
     let shared = Shared(value: ["a": 1])
     var updates = shared["a"].updates.makeAsyncIterator()
     #expect(await updates.next() == 1)
@@ -139,19 +149,28 @@ struct SharedUpdatesTests {
     #expect(await updates.next() == 2)
   }
 
-  @Test func manyWaitersAllHearOfTheChange() async throws {
+  @Test("A change reaches all of 500 tasks that wait for it")
+  func manyWaitersAllHearOfTheChange() async throws {
     let shared = Shared(value: 0)
+    let begun = Recorder<Int?>()
     try await withThrowingTaskGroup(of: Int?.self) { group in
       for _ in 0..<500 {
-        group.addTask { await shared.updates.first { $0 == 1 } }
+        group.addTask {
+          var updates = shared.updates.makeAsyncIterator()
+          begun.append(await updates.next())
+          return await updates.next()
+        }
       }
+      await begun.wait(count: 500)
       try await waiterIsRegistered(on: shared)
       shared.withLock { $0 = 1 }
       for try await value in group { #expect(value == 1) }
+      #expect(begun.elements.allSatisfy { $0 == 0 })
     }
   }
 
-  @Test func readerHasUpdatesToo() async {
+  @Test("Updates of a reader yield its changes")
+  func readerHasUpdatesToo() async {
     let shared = Shared(value: 1)
     var updates = SharedReader(shared).updates.makeAsyncIterator()
     #expect(await updates.next() == 1)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Derived shares", .timeLimit(.minutes(5)))
 struct DerivedShareTests {
   private struct Settings {
     var name = "a"
@@ -46,7 +46,8 @@ struct DerivedShareTests {
     }
   }
 
-  @Test func storedPartIsMemoryOfTheWhole() {
+  @Test("A stored part shares the memory of the whole")
+  func storedPartIsMemoryOfTheWhole() {
     let whole = Shared(value: Settings())
     let volume = whole.volume
     let flag = whole.nested.inner.flag
@@ -61,14 +62,16 @@ struct DerivedShareTests {
     #expect(volume.wrappedValue == 6)
   }
 
-  @Test func partOfATupleIsReadAndWritten() {
+  @Test("An element of a tuple is read and written")
+  func partOfATupleIsReadAndWritten() {
     let whole = Shared(value: Settings())
     let second = whole.pair.second
     second.withLock { $0 += "c" }
     #expect(whole.wrappedValue.pair == (1, "bc"))
   }
 
-  @Test func computedPartGoesThroughItsAccessors() {
+  @Test("A computed part is read and written through its accessors")
+  func computedPartGoesThroughItsAccessors() {
     let whole = Shared(value: Settings())
     let doubled = whole.nested.doubled
     #expect(doubled.projection.place.pointer == nil)
@@ -78,7 +81,8 @@ struct DerivedShareTests {
     #expect(doubled.withLock { $0 } == 10)
   }
 
-  @Test func partOfAComputedPartIsReadAndWritten() {
+  @Test("Stored and computed parts of an array element are read and written")
+  func partOfAComputedPartIsReadAndWritten() {
     let whole = Shared(value: [Nested(), Nested()])
     let stored = whole[1].number
     let computed = whole[1].doubled
@@ -89,7 +93,8 @@ struct DerivedShareTests {
     #expect(whole.wrappedValue.map(\.number) == [1, 4])
   }
 
-  @Test func elementsAreReadAndWritten() {
+  @Test("Array elements and dictionary values are written through derived shares")
+  func elementsAreReadAndWritten() {
     let whole = Shared(value: Settings())
     whole.items[1].withLock { $0 = 20 }
     whole.table["x"].withLock { $0 = nil }
@@ -98,14 +103,16 @@ struct DerivedShareTests {
     #expect(whole.wrappedValue.table == ["y": 2])
   }
 
-  @Test func propertyObserversRun() {
+  @Test("Writing to a part runs its property observers")
+  func propertyObserversRun() {
     let whole = Shared(value: Settings())
     whole.watched.withLock { $0 = 2 }
     #expect(whole.wrappedValue.watched == 2)
     #expect(whole.wrappedValue.changes == 1)
   }
 
-  @Test func weakPartIsReadAndWritten() {
+  @Test("A weak part is read and written")
+  func weakPartIsReadAndWritten() {
     let whole = Shared(value: Settings())
     let tracked = Tracked()
     whole.object.withLock { $0 = tracked }
@@ -113,7 +120,8 @@ struct DerivedShareTests {
     #expect(whole.wrappedValue.object === tracked)
   }
 
-  @Test func functionsAndTypesAreReadAndWritten() {
+  @Test("Functions and metatypes are read and written")
+  func functionsAndTypesAreReadAndWritten() {
     let whole = Shared(value: Settings())
     #expect(whole.action.wrappedValue(1) == 2)
     whole.action.withLock { $0 = { $0 * 10 } }
@@ -123,7 +131,8 @@ struct DerivedShareTests {
     #expect(whole.type.wrappedValue == String.self)
   }
 
-  @Test func readOnlyPartIsAReader() {
+  @Test("A read-only part is a reader that follows the whole")
+  func readOnlyPartIsAReader() {
     let whole = Shared(value: Settings())
     let summary: SharedReader<String> = whole.summary
     let constant: SharedReader<Int> = whole.constant
@@ -139,7 +148,8 @@ struct DerivedShareTests {
     #expect(optional.wrappedValue == 1)
   }
 
-  @Test func readerDerivesReaders() {
+  @Test("A reader derives readers of its parts")
+  func readerDerivesReaders() {
     let whole = Shared(value: Settings())
     let reader = SharedReader(whole)
     let volume: SharedReader<Int> = reader.volume
@@ -149,7 +159,8 @@ struct DerivedShareTests {
     #expect(count.wrappedValue == 4)
   }
 
-  @Test func errorLeavesAStoredPartAsItWas() {
+  @Test("A thrown error leaves a stored part and its version unchanged")
+  func errorLeavesAStoredPartAsItWas() {
     let whole = Shared(value: Settings())
     let version = whole.projection.place.box.version
     #expect(throws: TestError()) {
@@ -162,7 +173,8 @@ struct DerivedShareTests {
     #expect(whole.projection.place.box.version == version)
   }
 
-  @Test func errorLeavesTheWholeOfAComputedPartAsItWas() {
+  @Test("A thrown error leaves the whole of a computed part unchanged")
+  func errorLeavesTheWholeOfAComputedPartAsItWas() {
     let whole = Shared(value: Settings())
     let version = whole.projection.place.box.version
     #expect(throws: TestError()) {
@@ -175,7 +187,8 @@ struct DerivedShareTests {
     #expect(whole.projection.place.box.version == version)
   }
 
-  @Test func partKeepsTheWholeAlive() {
+  @Test("A part keeps the whole alive")
+  func partKeepsTheWholeAlive() {
     let part: Shared<Int>
     do {
       part = Shared(value: Settings()).volume
@@ -184,7 +197,8 @@ struct DerivedShareTests {
     #expect(part.wrappedValue == 2)
   }
 
-  @Test func partStaysWithTheWholeThatItWasDerivedFrom() {
+  @Test("A part stays with the whole that it was derived from")
+  func partStaysWithTheWholeThatItWasDerivedFrom() {
     let whole = Shared(value: Settings())
     let volume = whole.volume
     whole.projectedValue = Shared(value: Settings(volume: 8))
@@ -192,7 +206,8 @@ struct DerivedShareTests {
     #expect(whole.volume.wrappedValue == 8)
   }
 
-  @Test func changeOfAPartIsSavedAsTheWhole() {
+  @Test("A change to a part saves the whole")
+  func changeOfAPartIsSavedAsTheWhole() {
     let backend = ScriptedBackend<Nested>()
     @Shared(.scripted(backend)) var nested = Nested()
     $nested.number.withLock { $0 = 3 }
@@ -200,7 +215,8 @@ struct DerivedShareTests {
     #expect(backend.savedValues.map(\.number) == [3, 4])
   }
 
-  @Test func partSharesTheStatusOfTheWhole() {
+  @Test("A part shares the loading status and the load error of the whole")
+  func partSharesTheStatusOfTheWhole() {
     let backend = ScriptedBackend<Nested>.loadingByHand()
     @Shared(.scripted(backend)) var nested = Nested()
     let number = $nested.number

@@ -1,11 +1,13 @@
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ElementConcurrencyTests {
+@Suite("Elements under concurrent changes", .timeLimit(.minutes(5)))
+struct ElementConcurrencyTests {
   private static let rounds = 2_000
 
   /// Eight elements are incremented through their shares, while other tasks insert, remove and reorder elements.
-  @Test func noIncrementIsLostOrHitsAnotherElement() async {
+  @Test("Concurrent increments of elements are neither lost nor applied to another element")
+  func noIncrementIsLostOrHitsAnotherElement() async {
     struct Counter: Identifiable {
       let id: Int
       var value = 0
@@ -44,7 +46,8 @@ import Testing
   }
 
   /// Elements appear and vanish while all of them are read and written.
-  @Test func sharesOfVanishingElementsNeverShowAnotherElement() async {
+  @Test("Shares of vanishing elements never show another element")
+  func sharesOfVanishingElementsNeverShowAnotherElement() async {
     @Shared(value: []) var todos: IdentifiedArrayOf<Todo>
     $todos.withLock { $0.append(contentsOf: (0..<4).map { Todo($0, "\($0)") }) }
     let elements = $todos.elements
@@ -70,7 +73,8 @@ import Testing
   }
 
   /// The same with indices of a plain array, which becomes shorter and longer.
-  @Test func sharesOfIndicesOutliveTheirElements() async {
+  @Test("Shares of array indices remain valid while the array shrinks and grows")
+  func sharesOfIndicesOutliveTheirElements() async {
     @Shared(value: [0, 0, 0, 0]) var numbers
     let elements = $numbers.elements
     await withTaskGroup { group in

@@ -2,11 +2,13 @@ import OrderedCollections
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ElementTests {
+@Suite("Shares of elements", .timeLimit(.minutes(5)))
+struct ElementTests {
   @Shared(value: [Todo(1, "one"), Todo(2, "two"), Todo(3, "three")]) var todos: IdentifiedArrayOf<Todo>
   @Shared(value: ["a", "b", "c"]) var letters: [String]
 
-  @Test func anIdentityGivesASharedOptional() {
+  @Test("An identity gives a shared optional that adds and removes its element")
+  func anIdentityGivesASharedOptional() {
     let second: Shared<Todo?> = $todos[id: 2]
     let fourth = $todos[id: 4]
     #expect(second.wrappedValue == Todo(2, "two"))
@@ -18,7 +20,8 @@ import Testing
     #expect(todos.ids == [1, 3, 4])
   }
 
-  @Test func theSharedOptionalUnwraps() throws {
+  @Test("The shared optional of an identity unwraps to a share of the element")
+  func theSharedOptionalUnwraps() throws {
     let second = try #require(Shared($todos[id: 2]))
     #expect(Shared($todos[id: 4]) == nil)
     second.withLock { $0.title = "zwei" }
@@ -28,7 +31,8 @@ import Testing
     #expect(reader.id == 2)
   }
 
-  @Test func anElementIsFollowedWhereverItMoves() throws {
+  @Test("A share of an element follows the element when it moves")
+  func anElementIsFollowedWhereverItMoves() throws {
     let elements = $todos.elements
     $todos.withLock {
       $0.reverse()
@@ -38,7 +42,8 @@ import Testing
     #expect(todos.elements == [Todo(0, "zero"), Todo(3, "three!"), Todo(2, "two!"), Todo(1, "one!")])
   }
 
-  @Test func aRemovedElementKeepsItsLastValueAndDropsWrites() throws {
+  @Test("A share of a removed element keeps its last value and drops writes until the element returns")
+  func aRemovedElementKeepsItsLastValueAndDropsWrites() throws {
     let second = $todos.elements[1]
     $todos.withLock { _ = $0.remove(id: 2) }
     second.withLock { $0.title = "changed" }
@@ -50,7 +55,8 @@ import Testing
     #expect(todos[id: 2]?.title == "deux")
   }
 
-  @Test func arraysAreMadeOfSharedElements() {
+  @Test("Arrays of element shares and readers are made from a shared collection")
+  func arraysAreMadeOfSharedElements() {
     let shares = Array($todos)
     let readers = Array(SharedReader($todos))
     let contiguous = ContiguousArray($todos)
@@ -61,7 +67,8 @@ import Testing
     #expect(contiguous.map(\.id) == [1, 2, 3])
   }
 
-  @Test func anIndexOfAnIdentifiedArrayMeansTheElementThatIsThereNow() {
+  @Test("A share by index of an identified array follows the element that was at the index")
+  func anIndexOfAnIdentifiedArrayFollowsItsElement() {
     let first = $todos[0]
     let reader = SharedReader($todos)[0]
     $todos.withLock { $0.swapAt(0, 2) }
@@ -70,7 +77,8 @@ import Testing
     #expect(reader.wrappedValue == first.wrappedValue)
   }
 
-  @Test func elementsOfAPlainArrayStandForTheirIndices() {
+  @Test("Elements of a plain array stand for their indices")
+  func elementsOfAPlainArrayStandForTheirIndices() {
     let shares = $letters.elements
     #expect(Array($letters) == shares)
     shares[1].withLock { $0 = "B" }
@@ -79,7 +87,8 @@ import Testing
     #expect(shares.map(\.wrappedValue) == ["new", "a", "B"])
   }
 
-  @Test func anIndexThatIsGoneKeepsItsLastValueAndDropsWrites() {
+  @Test("A share of a missing index keeps its last value and drops writes until the index exists again")
+  func anIndexThatIsGoneKeepsItsLastValueAndDropsWrites() {
     let last = $letters[2]
     let reader = SharedReader($letters)[2]
     #expect(reader.wrappedValue == "c")
@@ -94,7 +103,8 @@ import Testing
     #expect(reader.wrappedValue == "z!")
   }
 
-  @Test func readersOfReadOnlyCollectionsHaveElements() {
+  @Test("A reader of a read-only collection has elements, which keep their last values")
+  func readersOfReadOnlyCollectionsHaveElements() {
     @Shared(value: 3) var count
     let range = $count.read { 0..<$0 }
     let elements = Array(range)
@@ -104,7 +114,8 @@ import Testing
     #expect(range.elements.count == 1)
   }
 
-  @Test func theValuesOfADictionaryAreSharedOptionals() throws {
+  @Test("The values of a dictionary are shared optionals")
+  func theValuesOfADictionaryAreSharedOptionals() throws {
     @Shared(value: ["a": 1]) var numbers
     let first = $numbers["a"]
     let second = $numbers["b"]
@@ -113,7 +124,8 @@ import Testing
     #expect(numbers == ["a": 11, "b": 2])
   }
 
-  @Test func elementsOfElements() throws {
+  @Test("An element of a removed element keeps its last value and drops writes")
+  func elementsOfElements() throws {
     let tag = try #require(Shared($todos[id: 1])).tags
     tag.withLock { $0 = ["x", "y"] }
     let second = tag[1]
@@ -124,7 +136,8 @@ import Testing
     #expect(second.wrappedValue == "Y")
   }
 
-  @Test func aChangeOfAnElementIsSeenByItsObserversAndTheCollections() {
+  @Test("A change to an element notifies its observers and those of the collection")
+  func aChangeOfAnElementIsSeenByItsObserversAndTheCollections() {
     let element = $todos[1]
     let ofElement = ChangeCounter { _ = element.wrappedValue }
     let ofCollection = ChangeCounter { [$todos] in _ = $todos.wrappedValue }
@@ -133,7 +146,8 @@ import Testing
     #expect(ofCollection.count == 1)
   }
 
-  @Test func changingAnElementDoesNotCopyTheCollection() {
+  @Test("Changing an element does not copy the collection")
+  func changingAnElementDoesNotCopyTheCollection() {
     let numbers = Shared(value: [[Int]](repeating: [Int](repeating: 0, count: 100), count: 3))
     let outer = numbers.withLock { $0.withUnsafeBufferPointer { $0.baseAddress } }
     numbers[1].withLock { $0[7] = 1 }

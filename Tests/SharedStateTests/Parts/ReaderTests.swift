@@ -1,7 +1,8 @@
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ReaderTests {
+@Suite("Readers and parts of shares", .timeLimit(.minutes(5)))
+struct ReaderTests {
   struct Profile: Equatable {
     var name = "Blob"
     var nickname: String?
@@ -19,7 +20,8 @@ import Testing
 
   @Shared(value: Profile()) var profile
 
-  @Test func readersAreMadeFromEverything() {
+  @Test("Readers made from shares, parts, readers and closures follow the value")
+  func readersAreMadeFromEverything() {
     let readers = [
       SharedReader($profile.name),
       SharedReader(projectedValue: $profile.name),
@@ -34,7 +36,8 @@ import Testing
     #expect(SharedReader(value: 1) == SharedReader.constant(1))
   }
 
-  @Test func aClosureIsEvaluatedAtEachRead() {
+  @Test("A reader's closure is evaluated at each read")
+  func aClosureIsEvaluatedAtEachRead() {
     @SharedReader var greeting: String
     _greeting = $profile.read { "Hello, \($0.name)!" }
     #expect(greeting == "Hello, Blob!")
@@ -44,25 +47,29 @@ import Testing
     #expect($greeting.read { $0.count }.wrappedValue == 11)
   }
 
-  @Test func aClosureMayReadTheShareThatItIsDerivedFrom() {
+  @Test("A reader's closure can read the share that it is derived from")
+  func aClosureMayReadTheShareThatItIsDerivedFrom() {
     let nested = $profile.read { [$profile] in $0.name + $profile.wrappedValue.name }
     #expect(nested.wrappedValue == "BlobBlob")
   }
 
-  @Test func readOnlyPartsAreReaders() {
+  @Test("A read-only part of a share is a reader")
+  func readOnlyPartsAreReaders() {
     let shout: SharedReader<String> = $profile.shout
     #expect(shout.wrappedValue == "BLOB")
     $profile.withLock { $0.name = "Bob" }
     #expect(shout.wrappedValue == "BOB")
   }
 
-  @Test func computedPartsAreWritable() {
+  @Test("A computed part with a setter is writable")
+  func computedPartsAreWritable() {
     let length: Shared<Int> = $profile.length
     length.withLock { $0 += 1 }
     #expect(profile.name == "xxxxx")
   }
 
-  @Test func partsOfPartsAreDerived() {
+  @Test("Shares and readers are derived from parts of parts")
+  func partsOfPartsAreDerived() {
     let city = $profile.address.city
     city.withLock { $0 = "Berlin" }
     #expect(profile.address.city == "Berlin")
@@ -70,7 +77,8 @@ import Testing
     #expect(count.wrappedValue == 6)
   }
 
-  @Test func optionalPartsAreReadThroughAKeyPath() {
+  @Test("An optional part is read through a key path with optional chaining")
+  func optionalPartsAreReadThroughAKeyPath() {
     let nickname: Shared<String?> = $profile.nickname
     let length: SharedReader<Int?> = $profile[dynamicMember: \.nickname?.count]
     #expect(length.wrappedValue == nil)
@@ -79,7 +87,8 @@ import Testing
     #expect(nickname.wrappedValue == "B")
   }
 
-  @Test func derivedSharesTellTheObserversOfTheWholeAndOfEachOther() {
+  @Test("A change to a part notifies observers of the whole and of other parts")
+  func derivedSharesTellTheObserversOfTheWholeAndOfEachOther() {
     let name = $profile.name
     let shout = $profile.shout
     let whole = ChangeCounter { [$profile] in _ = $profile.wrappedValue }
@@ -89,7 +98,8 @@ import Testing
     #expect(part.count == 1)
   }
 
-  @Test func derivedSharesKeepTheValueAlive() {
+  @Test("A derived share keeps the value alive")
+  func derivedSharesKeepTheValueAlive() {
     let city: Shared<String>
     do {
       let profile = Shared(value: Profile())
@@ -99,7 +109,8 @@ import Testing
     #expect(city.wrappedValue == "Brooklyn!")
   }
 
-  @Test func swappingAProjectionLeavesWhatWasDerivedBefore() {
+  @Test("Swapping a projection does not affect shares derived from it earlier")
+  func swappingAProjectionLeavesWhatWasDerivedBefore() {
     let name = $profile.name
     let other = Shared(value: Profile(name: "Other"))
     $profile = other
@@ -110,7 +121,8 @@ import Testing
     #expect(other.wrappedValue.name == "Changed")
   }
 
-  @Test func swappingAProjectionIsSeenByCopiesAndObservers() {
+  @Test("Swapping a projection changes its copies and notifies their observers")
+  func swappingAProjectionIsSeenByCopiesAndObservers() {
     let copy = $profile
     let changes = ChangeCounter { _ = copy.wrappedValue }
     $profile = Shared(value: Profile(name: "Other"))
@@ -123,7 +135,8 @@ import Testing
     #expect(copyOfReader.wrappedValue == 2)
   }
 
-  @Test func readersOfAShareStayWhenTheShareIsSwapped() {
+  @Test("A reader keeps the old value when its share is swapped")
+  func readersOfAShareStayWhenTheShareIsSwapped() {
     let reader = SharedReader($profile)
     $profile = Shared(value: Profile(name: "Other"))
     #expect(reader.wrappedValue.name == "Blob")

@@ -15,7 +15,8 @@ struct Outer {
   var sum: Int { numbers.reduce(0, +) }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct ReflectionTests {
+@Suite("Descriptions and conformances of shares", .timeLimit(.minutes(5)))
+struct ReflectionTests {
   struct State: Equatable {
     @Shared var count: Int
     @SharedReader var name: String
@@ -23,13 +24,15 @@ struct Outer {
 
   private let state = State(count: Shared(value: 42), name: SharedReader(value: "Blob"))
 
-  @Test func theDescriptionShowsTheValueThatNoKeyKeeps() {
+  @Test("The description of a share without a key shows the value")
+  func theDescriptionShowsTheValueThatNoKeyKeeps() {
     #expect(state.$count.description == "Shared<Int>(value: 42)")
     #expect(state.$name.description == #"SharedReader<String>(value: "Blob")"#)
     #expect("\(state.$count)" == "Shared<Int>(value: 42)")
   }
 
-  @Test func theDescriptionNamesTheKey() {
+  @Test("The description of a share names its key")
+  func theDescriptionNamesTheKey() {
     let url = URL(fileURLWithPath: "/a b.json")
     #expect(Shared(wrappedValue: 0, .inMemory("count")).description == #"Shared<Int>(.inMemory("count"))"#)
     #expect(Shared(wrappedValue: 0, .appStorage("count")).description == #"Shared<Int>(.appStorage("count"))"#)
@@ -41,7 +44,8 @@ struct Outer {
     #expect(Shared(wrappedValue: 0, RemoteKey()).description == "Shared<Int>(RemoteKey(count))")
   }
 
-  @Test func theDescriptionOfADerivedShareTellsTheWay() {
+  @Test("The description of a derived share shows the path from its key")
+  func theDescriptionOfADerivedShareTellsTheWay() {
     let outer = Shared(wrappedValue: Outer(), .inMemory("outer"))
     func way(_ share: some CustomStringConvertible, _ type: String) -> String? {
       let (prefix, suffix) = (#"\#(type)(.inMemory("outer")"#, ")")
@@ -60,7 +64,8 @@ struct Outer {
     #expect(way(outer.read { $0.sum }, "SharedReader<Int>") == ".read(…)")
   }
 
-  @Test func aDumpShowsTheValueAndNotHowItIsShared() {
+  @Test("A dump shows the value but not how it is shared")
+  func aDumpShowsTheValueAndNotHowItIsShared() {
     var text = ""
     dump(state, to: &text)
     #expect(text.contains("_count: Shared<Int>(value: 42)"))
@@ -69,12 +74,14 @@ struct Outer {
     #expect(!text.contains("rojection"))
   }
 
-  @Test func aCustomDumpShowsTheValueOnly() {
+  @Test("A custom dump shows only the value")
+  func aCustomDumpShowsTheValueOnly() {
     #expect(String(customDumping: state.$count) == "42")
     #expect(String(customDumping: state).hasSuffix("(\n  _count: 42,\n  _name: \"Blob\"\n)"))
   }
 
-  @Test func aCustomDumpTellsSharesApart() {
+  @Test("A custom dump distinguishes shares with equal values")
+  func aCustomDumpTellsSharesApart() {
     let (first, second) = (Shared(value: 0), Shared(value: 0))
     #expect(
       String(customDumping: [first, second, second, Shared(projectedValue: first)]) == """
@@ -91,7 +98,8 @@ struct Outer {
     #expect(String(customDumping: elements + [elements[1]]).hasSuffix("[1]: #1 2,\n  [2]: #1 Int(↩︎)\n]"))
   }
 
-  @Test func aCustomDumpTellsKeysApart() {
+  @Test("A custom dump distinguishes shares with different keys")
+  func aCustomDumpTellsKeysApart() {
     withDependencies {
       $0.defaultInMemoryStorage = InMemoryStorage()
     } operation: {
@@ -110,14 +118,16 @@ struct Outer {
     }
   }
 
-  @Test func aDifferenceShowsTheValues() throws {
+  @Test("A diff shows the old and new values")
+  func aDifferenceShowsTheValues() throws {
     let other = State(count: Shared(value: 43), name: SharedReader(value: "Blob"))
     let difference = try #require(diff(state, other))
     #expect(difference.contains("-   _count: 42,"))
     #expect(difference.contains("+   _count: #1 43,"))
   }
 
-  @Test func sharesAreEqualWhenTheirValuesAre() {
+  @Test("Shares are equal when their values are equal")
+  func sharesAreEqualWhenTheirValuesAre() {
     let other = State(count: Shared(value: 42), name: SharedReader(value: "Blob"))
     #expect(state == other)
     other.$count.withLock { $0 += 1 }
@@ -126,13 +136,15 @@ struct Outer {
     #expect(state == other)
   }
 
-  @Test func aShareOfSomethingIdentifiableHasItsIdentity() {
+  @Test("A share of an identifiable value has the value's identity")
+  func aShareOfSomethingIdentifiableHasItsIdentity() {
     let todo = Shared(value: Todo(7))
     #expect(todo.id == 7)
     #expect(SharedReader(todo).id == 7)
   }
 
-  @Test func sharesAreObservableAndSendable() {
+  @Test("Shares and readers are Observable and Sendable")
+  func sharesAreObservableAndSendable() {
     func accept(_ value: some Observable & Sendable) {}
     accept(state.$count)
     accept(state.$name)
@@ -140,7 +152,8 @@ struct Outer {
 
   /// The value may change at any time, and its source of truth is elsewhere. The seeds give the reason for leaving this
   /// out.
-  @Test func sharesAreNeitherHashableNorCodable() {
+  @Test("Shares and readers are neither Hashable nor Codable")
+  func sharesAreNeitherHashableNorCodable() {
     let share: Any = state.$count
     #expect(!(share is any Hashable))
     #expect(!(share is any Encodable))

@@ -1,15 +1,18 @@
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct UnwrappingTests {
-  @Test func nilUnwrapsToNil() {
+@Suite("Shares of unwrapped optionals", .timeLimit(.minutes(5)))
+struct UnwrappingTests {
+  @Test("A shared nil unwraps to nil")
+  func nilUnwrapsToNil() {
     @Shared(value: nil as Int?) var number
     #expect(Shared($number) == nil)
     #expect(SharedReader<Int>($number) == nil)
     #expect(SharedReader(SharedReader($number)) == nil)
   }
 
-  @Test func theUnwrappedShareIsTheSameValue() throws {
+  @Test("An unwrapped share and its optional share one value")
+  func theUnwrappedShareIsTheSameValue() throws {
     @Shared(value: 1 as Int?) var number
     @Shared var unwrapped: Int
     _unwrapped = try #require(Shared($number))
@@ -19,7 +22,8 @@ import Testing
     #expect(unwrapped == 3)
   }
 
-  @Test func itKeepsTheLastValueThatItHasSeenAndDropsWrites() throws {
+  @Test("An unwrapped share keeps the last value and drops writes while the optional is nil")
+  func itKeepsTheLastValueThatItHasSeenAndDropsWrites() throws {
     @Shared(value: 1 as Int?) var number
     let unwrapped = try #require(Shared($number))
     let reader = try #require(SharedReader(SharedReader($number)))
@@ -38,7 +42,8 @@ import Testing
     #expect(unwrapped.wrappedValue == 2)
   }
 
-  @Test func itKeepsWhatItWroteLast() throws {
+  @Test("An unwrapped share keeps its last written value when the optional becomes nil")
+  func itKeepsWhatItWroteLast() throws {
     @Shared(value: 1 as Int?) var number
     let unwrapped = try #require(Shared($number))
     unwrapped.withLock { $0 = 5 }
@@ -46,7 +51,8 @@ import Testing
     #expect(unwrapped.wrappedValue == 5)
   }
 
-  @Test func itFollowsTheOptionalAgainWhenThatHasAValue() throws {
+  @Test("An unwrapped share follows the optional again once it has a value")
+  func itFollowsTheOptionalAgainWhenThatHasAValue() throws {
     @Shared(value: 1 as Int?) var number
     let unwrapped = try #require(Shared($number))
     $number.withLock { $0 = nil }
@@ -56,7 +62,8 @@ import Testing
     #expect(number == 8)
   }
 
-  @Test func aWriteThatIsDroppedIsNoChange() async throws {
+  @Test("A dropped write notifies no observers")
+  func aWriteThatIsDroppedIsNoChange() async throws {
     @Shared(value: 1 as Int?) var number
     let unwrapped = try #require(Shared($number))
     $number.withLock { $0 = nil }
@@ -69,7 +76,8 @@ import Testing
     #expect(changes.count == 2)
   }
 
-  @Test func anErrorLeavesTheOptionalAsItWas() throws {
+  @Test("A thrown error leaves the optional and the kept value unchanged")
+  func anErrorLeavesTheOptionalAsItWas() throws {
     @Shared(value: 1 as Int?) var number
     let unwrapped = try #require(Shared($number))
     #expect(throws: CancellationError.self) {
@@ -81,12 +89,16 @@ import Testing
     #expect(number == 1)
     $number.withLock { $0 = nil }
     #expect(throws: CancellationError.self) {
-      try unwrapped.withLock { _ in throw CancellationError() }
+      try unwrapped.withLock {
+        $0 = 3
+        throw CancellationError()
+      }
     }
     #expect(unwrapped.wrappedValue == 1)
   }
 
-  @Test func partsOfAnUnwrappedShareAreDerivedAsUsual() throws {
+  @Test("A part of an unwrapped share is writable until the optional becomes nil")
+  func partsOfAnUnwrappedShareAreDerivedAsUsual() throws {
     @Shared(value: Todo(1, "one") as Todo?) var todo
     let title = try #require(Shared($todo)).title
     title.withLock { $0 = "eins" }
@@ -97,7 +109,8 @@ import Testing
     #expect(todo == nil)
   }
 
-  @Test func anOptionalInsideAnOptionalUnwrapsTwice() throws {
+  @Test("An optional inside an optional unwraps twice")
+  func anOptionalInsideAnOptionalUnwrapsTwice() throws {
     @Shared(value: 1 as Int??) var number
     let once = try #require(Shared($number) as Shared<Int?>?)
     let twice = try #require(Shared(once) as Shared<Int>?)
@@ -108,7 +121,8 @@ import Testing
     #expect(number == .some(nil))
   }
 
-  @Test func aPartThatIsAnOptionalIsUnwrapped() throws {
+  @Test("An optional part unwraps to a share of its value")
+  func aPartThatIsAnOptionalIsUnwrapped() throws {
     struct Profile { var nickname: String? }
     @Shared(value: Profile(nickname: "Blob")) var profile
     let nickname = try #require(Shared($profile.nickname))
@@ -116,7 +130,8 @@ import Testing
     #expect(profile.nickname == "Blob Jr.")
   }
 
-  @Test func whatWasKeptIsReleasedWithTheShare() throws {
+  @Test("A kept value is released with its share")
+  func whatWasKeptIsReleasedWithTheShare() throws {
     final class Token {}
     weak var token: Token?
     do {

@@ -2,7 +2,7 @@ import Testing
 
 @Suite("A recorder", .timeLimit(.minutes(5)))
 struct RecorderTests {
-  @Test("a wait in vain ends with its task, as under a time limit, and is a failure")
+  @Test("A cancelled wait for elements ends and is recorded as a failure")
   func cancellation() async {
     await withKnownIssue {
       let wait = Task { await Recorder<Int>().wait(count: 1) }

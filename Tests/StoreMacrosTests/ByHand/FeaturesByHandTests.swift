@@ -61,7 +61,7 @@ struct Library: Reducer {
   }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Features written by hand", .timeLimit(.minutes(5)))
 struct FeaturesByHandTests {
   @Test("A presentation is stored and observed by hand")
   func presentation() {

@@ -78,7 +78,7 @@ private enum ByMacro {
   }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Macros by hand", .timeLimit(.minutes(5)))
 struct MacrosByHandTests {
   @Test("Case paths written by hand equal those of the macro")
   func casePaths() {

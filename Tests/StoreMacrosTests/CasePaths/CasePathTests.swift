@@ -35,7 +35,7 @@ private enum Shape<Content: Sendable & Equatable>: Sendable, Equatable {
   case none
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Case paths", .timeLimit(.minutes(5)))
 struct CasePathTests {
   private typealias Cases = Shape<Bool>.Cases
 

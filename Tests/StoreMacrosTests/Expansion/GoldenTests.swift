@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateStoreMacroExpansion
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Golden files of the macros", .timeLimit(.minutes(5)))
 struct GoldenTests {
   /// `UPDATE_GOLDEN=1` writes the present expansions, for review.
   private static let isUpdating = ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil

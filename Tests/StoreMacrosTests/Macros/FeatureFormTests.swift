@@ -110,7 +110,7 @@ struct PlacedRow {
   }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Forms of a feature", .timeLimit(.minutes(5)))
 struct FeatureFormTests {
   @Test("A body that names its types needs no others")
   func bodyTypes() {

@@ -198,7 +198,7 @@ private final class Heard: Sendable {
   let counts = Mutex<[Int?]>([])
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The Reducer macro", .timeLimit(.minutes(5)))
 struct ReducerMacroTests {
   private let store = Store(initialState: Parent.State()) { Parent() }
 

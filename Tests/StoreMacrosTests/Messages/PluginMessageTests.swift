@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedStateStoreMacroExpansion
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Messages to the plugin", .timeLimit(.minutes(5)))
 struct PluginMessageTests {
   private func answer(_ message: String) throws -> JSON {
     try JSON(PluginMessage.answer(to: Array(message.utf8)))

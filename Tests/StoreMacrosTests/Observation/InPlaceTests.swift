@@ -71,14 +71,14 @@ struct InPlaceTests {
     }
   }
 
-  @Test("is not copied")
+  @Test("A child changes a property without copying it")
   func inPlace() {
     let store = Store(initialState: Feature.State()) { Feature() }
     store.send(.bag(()))
     #expect(store.state.bag.wasCopied == false)
   }
 
-  @Test("is not copied behind a key path of several steps")
+  @Test("A child changes a property behind a key path of several steps without copying it")
   func severalSteps() {
     let store = Store(initialState: Feature.State()) { Feature() }
     let number = Observer(store.page.number)
@@ -91,7 +91,7 @@ struct InPlaceTests {
     #expect(store.state.page.section.optional?.wasCopied == false)
   }
 
-  @Test("is not copied when it is presented")
+  @Test("A child changes a presented property without copying it")
   func presented() {
     let store = Store(initialState: Feature.State()) { Feature() }
     store.send(.presented(.presented(())))
@@ -100,7 +100,7 @@ struct InPlaceTests {
     #expect(store.state.page.presented?.wasCopied == false)
   }
 
-  @Test("notifies its readers")
+  @Test("A child's change to a property notifies the observers of the property")
   func observed() {
     let store = Store(initialState: Feature.State()) { Feature() }
     let hasHeard = Mutex(false)

@@ -63,7 +63,7 @@ private struct Generic<Value: Sendable & Equatable> {
   var value: Value
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The observation of a state", .timeLimit(.minutes(5)))
 struct ObservationTests {
   @Test("A reader of a property is notified of its changes, and of no others")
   func properties() {

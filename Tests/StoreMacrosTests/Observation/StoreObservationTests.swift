@@ -102,7 +102,7 @@ extension Optional {
   }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Observation of a store", .timeLimit(.minutes(5)))
 struct StoreObservationTests {
   private let store: StoreOf<Tree>
 

@@ -4,7 +4,7 @@ import Testing
 
 // Golden files and SwiftSyntax prove correct parses; `make check-macros` compares the parser with SwiftSyntax.
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The parser of declarations", .timeLimit(.minutes(5)))
 struct ParserTests {
   private func error(_ text: String) -> ParsingError? {
     do throws(ParsingError) {

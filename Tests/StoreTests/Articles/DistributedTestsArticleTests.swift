@@ -7,7 +7,7 @@ import SharedStateStoreTesting
 import Testing
 
 /// The samples of the article on distributed tests.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The article on distributed tests", .timeLimit(.minutes(5)))
 struct DistributedTestsArticleTests {
   @Reducer
   struct TicketOffice {

@@ -35,7 +35,7 @@ private struct Bot {
 }
 
 /// The samples of the article of this name.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Recording and replay", .timeLimit(.minutes(5)))
 struct RecordingAndReplayTests {
   private func withDate<Result>(_ operation: () throws -> Result) rethrows -> Result {
     try withDependencies {

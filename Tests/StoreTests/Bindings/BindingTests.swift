@@ -2,7 +2,7 @@ import SharedStateStore
 import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Bindings of a form", .timeLimit(.minutes(5)))
 struct BindingTests {
   @Reducer
   struct Form {

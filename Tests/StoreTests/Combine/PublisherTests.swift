@@ -8,7 +8,7 @@ import Testing
 
 import OpenCombine
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Publishers and the store", .timeLimit(.minutes(5)))
 struct PublisherTests {
   /// The form that the documents use.
   struct Observing: Reducer {
@@ -108,7 +108,7 @@ struct PublisherTests {
     #expect(weakStore == nil)
   }
 
-  @Test("Actions that follow at once are published as one change")
+  @Test("An action and the actions that its effects send immediately are published as one change")
   func coalescing() {
     let store = Store(initialState: 0) {
       Reduce<Int, Int> { state, action in

@@ -34,7 +34,7 @@ private struct Delayed: Reducer {
   }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Effects on a scheduler", .timeLimit(.minutes(5)))
 struct SchedulerTests {
   private let scheduler: ManualScheduler
   private let store: StoreOf<Delayed>
@@ -66,7 +66,7 @@ struct SchedulerTests {
     #expect(store.received == [1])
   }
 
-  @Test("A debounced effect replaces the previous one, and the time begins anew")
+  @Test("A debounced effect replaces the previous one and restarts the delay")
   func debounceAgain() async throws {
     let first = store.send(.debounce(1))
     try await waits(1)
@@ -97,7 +97,10 @@ struct SchedulerTests {
     #expect(store.received == [2])
   }
 
-  @Test("The first throttled action is sent at once, and one of the early ones later", arguments: [true, false])
+  @Test(
+    "The first throttled action is sent immediately, and only one of the early ones is sent later",
+    arguments: [true, false]
+  )
   func throttle(latest: Bool) async throws {
     try await finish(store.send(.throttle(1, latest: latest)))
     #expect(store.received == [1])
@@ -121,7 +124,7 @@ struct SchedulerTests {
     #expect(store.received == [1, latest ? 4 : 2, 5])
   }
 
-  @Test("A throttled action is sent at once if the time since the last one is over")
+  @Test("A throttled action is sent immediately if the interval since the last one is over")
   func throttleLater() async throws {
     try await finish(store.send(.throttle(1, latest: true)))
     scheduler.advance(by: .milliseconds(100))
@@ -129,7 +132,7 @@ struct SchedulerTests {
     #expect(store.received == [1, 2])
   }
 
-  @Test("A cancelled throttled effect sends nothing, and its time goes on")
+  @Test("A cancelled throttled effect sends nothing, and its interval keeps running")
   func throttleCancelled() async throws {
     try await finish(store.send(.throttle(1, latest: true)))
     let task = store.send(.throttle(2, latest: true))

@@ -60,7 +60,7 @@ private struct Racing: Reducer {
   }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("EffectNode", .timeLimit(.minutes(5)))
 struct EffectNodeTests {
   @Test("Nothing begins in a node once it has reported its end")
   func ending() {

@@ -33,7 +33,7 @@ extension Effect<Act> {
   }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Effects of a store", .timeLimit(.minutes(5)))
 struct EffectTests {
   @Test("Merged effects run at the same time")
   func merge() async throws {
@@ -336,7 +336,7 @@ struct EffectTests {
     }
   }
 
-  @Test("Ten thousand effects are cancelled at once")
+  @Test("A single cancellation ends ten thousand effects")
   func manyEffects() async throws {
     let store = makeStore()
     let tasks = (0..<10_000).map { number in

@@ -64,7 +64,7 @@ struct Factory {
   }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The identity of children in cases", .timeLimit(.minutes(5)))
 struct CaseIdentityTests {
   enum Place: CaseIterable, Sendable {
     case own

@@ -54,7 +54,7 @@ enum ChildKind: CaseIterable, Sendable {
   }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The identity of a child", .timeLimit(.minutes(5)))
 struct IdentityTests {
   private let ended = Locked<Set<Int>>([])
 
@@ -168,7 +168,7 @@ struct IdentityTests {
     #expect(ended.value == [1])
   }
 
-  @Test("dismiss removes a child from its own effect", arguments: [ChildKind.presented, .stack])
+  @Test("dismiss removes a child when an effect of the child calls it", arguments: [ChildKind.presented, .stack])
   func dismiss(kind: ChildKind) async throws {
     let office = makeOffice()
     let task = try await begin(kind, 1, in: office)
@@ -181,7 +181,7 @@ struct IdentityTests {
     #expect(ended.value == [1])
   }
 
-  @Test("A dismissal does not affect a child that was presented anew meanwhile")
+  @Test("A dismissal does not remove a child that the parent presents in the meantime")
   func lateDismissal() async throws {
     let office = Store(initialState: Office.State()) {
       Reduce<Office.State, Office.Action> { state, action in
@@ -199,7 +199,7 @@ struct IdentityTests {
     #expect(office.state.presented == Worker.State(id: 2))
   }
 
-  @Test("isPresented tells a child whether it can be dismissed", arguments: [ChildKind.presented, .stack])
+  @Test("isPresented is true only for a child that can be dismissed", arguments: [ChildKind.presented, .stack])
   func isPresented(kind: ChildKind) {
     let office = makeOffice()
     office.send(.set(kind.place(1)))
@@ -209,7 +209,7 @@ struct IdentityTests {
     #expect(office.own.sawPresented == false)
   }
 
-  @Test("push puts an element on top, and popFrom takes it away with those above")
+  @Test("push adds an element at the top, and popFrom removes an element and those above it")
   func stack() {
     let office = makeOffice()
     office.send(.path(.push(id: 1, state: Worker.State(id: 1))))

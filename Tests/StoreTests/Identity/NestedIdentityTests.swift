@@ -114,7 +114,7 @@ enum WorkerPlace: CaseIterable, Sendable {
 }
 
 /// Children of children, at all places.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The identity of grandchildren", .timeLimit(.minutes(5)))
 struct NestedIdentityTests {
   private let ended = Locked<[Int]>([])
 

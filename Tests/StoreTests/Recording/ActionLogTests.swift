@@ -87,7 +87,7 @@ private struct Crew: Reducer {
   func reduce(into state: inout State, action: Action) -> Effect<Action> { .none }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("An action log", .timeLimit(.minutes(5)))
 struct ActionLogTests {
   private func makeSession(limit: Int = 100) async throws -> (log: ActionLogOf<Till>, store: StoreOf<Till>) {
     let log = ActionLogOf<Till>(limit: limit)
@@ -116,7 +116,7 @@ struct ActionLogTests {
     }
   }
 
-  @Test("A log distinguishes actions from outside and actions from effects")
+  @Test("A log distinguishes actions that effects send from all other actions")
   func origins() async throws {
     let (log, _) = try await makeSession()
     #expect(
@@ -129,7 +129,7 @@ struct ActionLogTests {
     #expect(log.droppedCount == 0)
   }
 
-  @Test("An action that a reducer sends to a store from outside does not count as an effect's")
+  @Test("An action that another store's reducer sends is not recorded as sent by an effect")
   func sentInReducer() {
     let log = ActionLog<Int, Int>()
     let store = Store(initialState: 0, recording: log) {

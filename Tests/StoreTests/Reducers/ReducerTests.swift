@@ -7,7 +7,7 @@ import SharedStateStoreCasePaths
 import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Reducers and their bodies", .timeLimit(.minutes(5)))
 struct ReducerTests {
   struct Adder: Reducer {
     let amount: Int
@@ -53,7 +53,7 @@ struct ReducerTests {
     #expect(result(false, 0) == 2_100_201)
   }
 
-  @Test("reduce(into:action:) runs the body, too")
+  @Test("reduce(into:action:) also runs the body")
   func direct() {
     var state = 0
     _ = Built(isFirst: true, number: 0).reduce(into: &state, action: 0)

@@ -3,7 +3,7 @@ import SharedStateStoreCasePaths
 import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Reducers of enum cases", .timeLimit(.minutes(5)))
 struct CaseReducerTests {
   enum Screen: Equatable, Sendable {
     case counter(Counter.State)

@@ -49,7 +49,7 @@ struct Checkout: Reducer {
   }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Changes of other services", .timeLimit(.minutes(5)))
 struct RemoteChangeTests {
   private func makeService(on server: InProcessRedis) -> TestStoreOf<Checkout> {
     let store = TestStore(initialState: Checkout.State()) {
@@ -117,7 +117,7 @@ struct RemoteChangeTests {
     }
   }
 
-  @Test("receiveChange that waits in vain says what it waited for")
+  @Test("A receiveChange that times out reports the change that it expected")
   func inVain() async {
     let line = #line + 3
     await withKnownIssue {

@@ -4,7 +4,7 @@ import SharedStateStoreTesting
 import Testing
 
 /// The statements of the documents about testing shared state, with their texts.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Testing shared state", .timeLimit(.minutes(5)))
 struct TestingSharedStateTests {
   struct Feature: Reducer {
     struct State: Equatable {

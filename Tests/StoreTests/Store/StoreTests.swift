@@ -3,7 +3,7 @@ import SharedStateStore
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("A store", .timeLimit(.minutes(5)))
 struct StoreTests {
   @Test("An action is reduced when send returns")
   func send() {

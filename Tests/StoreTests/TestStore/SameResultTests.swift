@@ -4,7 +4,7 @@ import SharedStateStoreTesting
 import Testing
 
 /// Whatever a test proves with a test store holds for a store.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("A store and a test store", .timeLimit(.minutes(5)))
 struct SameResultTests {
   @Test("A store and a test store carry out every sample feature in the same way", arguments: SampleFeature.all)
   func samples(_ sample: SampleFeature) async {

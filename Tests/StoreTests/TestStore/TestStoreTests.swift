@@ -6,7 +6,7 @@ import SharedStateStore
 @testable import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("A test store", .timeLimit(.minutes(5)))
 struct TestStoreTests {
   /// The issues that an operation reports. It has to report at least one.
   private func issues(_ operation: () async throws -> Void) async throws -> [String] {
@@ -131,7 +131,7 @@ struct TestStoreTests {
     )
   }
 
-  @Test("A failure tells whether the test has waited")
+  @Test("A failure states whether the test has waited for an action")
   func waiting() async throws {
     let texts = try await issues {
       let store = TestStore(initialState: 0) {

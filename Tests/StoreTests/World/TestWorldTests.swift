@@ -8,7 +8,7 @@ import SharedStateStoreTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("TestWorld", .timeLimit(.minutes(5)))
 struct TestWorldTests {
   /// Two shops sell one piece each.
   ///

@@ -73,14 +73,14 @@ struct ElementOrderTests {
     check(base: [0, 1, 2, 3], mine: permutations, theirs: permutations, law, at: location)
   }
 
-  @Test("has each remaining element once")
+  @Test("A merged list contains each remaining element once")
   func permutation() {
     checkAll { lists, merged in
       merged.sorted() == (0..<Self.count).filter { lists.isLeft[$0] }
     }
   }
 
-  @Test("is that of the side that has changed it, or the common one")
+  @Test("A merged list has the order of the side that changed it, or the order that both sides share")
   func oneSide() {
     checkAll { lists, merged in
       if lists.mine == lists.base { return merged == lists.theirs }
@@ -89,7 +89,7 @@ struct ElementOrderTests {
     }
   }
 
-  @Test("of a pair that one side has not moved is the other side's")
+  @Test("Elements that one side has not moved have the other side's order in a merged list")
   func pairs() {
     func isOrdered(_ list: [Int], like other: [Int], _ elements: Set<Int>) -> Bool {
       list.filter(elements.contains) == other.filter(elements.contains)
@@ -100,7 +100,7 @@ struct ElementOrderTests {
     }
   }
 
-  @Test("keeps elements together that were added together")
+  @Test("Elements that were added next to each other stay adjacent in a merged list")
   func additions() {
     let mine = Self.arrangements(of: [0, 1, 3, 4]).filter { list in
       list.firstIndex(of: 3).map { list.dropFirst($0 + 1).first == 4 } ?? false

@@ -45,7 +45,10 @@ struct MergeHistoryTests {
     )
   }
 
-  @Test("end with each service's saved values in its own places, and with the sum in a tally", arguments: 2...4)
+  @Test(
+    "A history ends with each service's saved values in its own places and the sum in a merging counter",
+    arguments: 2...4
+  )
   func histories(_ count: Int) throws {
     for seed in 0..<UInt64(250) {
       var generator = SplitMix64(seed: seed)

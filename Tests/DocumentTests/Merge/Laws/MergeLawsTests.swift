@@ -21,7 +21,7 @@ struct MergeLawsTests {
     }
   }
 
-  @Test("is theirs, byte for byte, if I have changed nothing")
+  @Test("A merge returns their document byte for byte if I have changed nothing")
   func identity() {
     check { generator in
       var merging = try Merging(using: &generator)
@@ -31,7 +31,7 @@ struct MergeLawsTests {
     }
   }
 
-  @Test("is mine if they have changed nothing")
+  @Test("A merge has the meaning of my document if they have changed nothing")
   func mineAlone() {
     check { generator in
       var merging = try Merging(using: &generator)
@@ -42,7 +42,7 @@ struct MergeLawsTests {
     }
   }
 
-  @Test("is mine, byte for byte, if they have changed nothing and our encoder wrote the document")
+  @Test("A merge returns my document byte for byte if they changed nothing and our encoder wrote the base")
   func mineAloneAsWritten() {
     check { generator in
       var merging = try Merging(isOurs: true, using: &generator)
@@ -51,7 +51,7 @@ struct MergeLawsTests {
     }
   }
 
-  @Test("is the common document, byte for byte as they wrote it")
+  @Test("A merge returns their document byte for byte if both sides made the same change")
   func sameChange() {
     check { generator in
       var merging = try Merging(mergeable: false, using: &generator)
@@ -63,7 +63,7 @@ struct MergeLawsTests {
     }
   }
 
-  @Test("decodes if theirs does")
+  @Test("A merged document decodes if and only if their document does")
   func decodes() {
     check { generator in
       let merging = try Merging(using: &generator)
@@ -72,7 +72,7 @@ struct MergeLawsTests {
     }
   }
 
-  @Test("keeps unknown members, and every identity as often as one of the sides has it")
+  @Test("A merged list keeps unknown members and adds no duplicate of an identity")
   func unknownMembers() {
     let element = Schema.object(["id", "p"].map { .init(name: $0, schema: .leaf) }, required: ["id"])
     check { generator in
@@ -98,7 +98,7 @@ struct MergeLawsTests {
   }
 
   @Test(
-    "keeps or removes the same elements in either order if changes or removals win",
+    "The order of commits does not affect which elements remain if changes or removals win",
     arguments: [
       RemovalPolicy.changeWins, .removalWins,
     ]

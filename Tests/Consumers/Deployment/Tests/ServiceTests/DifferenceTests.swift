@@ -2,13 +2,15 @@ import SharedState
 import Testing
 
 /// The optimiser keeps the code that shows differences in tests, although nothing refers to it.
-@Suite(.timeLimit(.minutes(5))) struct DifferenceTests {
+@Suite("Differences after optimisation", .timeLimit(.minutes(5)))
+struct DifferenceTests {
   private struct Basket: Equatable {
     var pears = 0
     var plums = 0
   }
 
-  @Test func aDifferenceIsShownAsATree() {
+  @Test("A difference is shown as a tree")
+  func aDifferenceIsShownAsATree() {
     let basket = Shared(value: Basket())
     withKnownIssue {
       SharedChangeTracker().track {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Without TLS", .timeLimit(.minutes(5)))
 struct PlainTests {
-  @Test("a configuration with TLS is refused")
+  @Test("A TLS configuration is refused without the TLS trait")
   func refused() {
     let errors = [
       #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: "rediss://h") },

@@ -10,7 +10,7 @@ struct SpanTests {
 
   private var spans: [FinishedInMemorySpan] { tracer.finishedSpans }
 
-  @Test("each operation that waits for the server is a span of a client")
+  @Test("Each operation that waits for the server is a client span")
   func operations() async throws {
     let store = RedisStore.inProcess()
     @Shared(.redis("checkout:limit", store: store)) var limit = 1
@@ -47,7 +47,7 @@ struct SpanTests {
     if case .int64(let revision)? = span.attributes.get("shared_state.revision") { revision } else { 0 }
   }
 
-  @Test("a span continues the trace of its caller")
+  @Test("A span continues the trace of its caller")
   func parents() async throws {
     let store = RedisStore.inProcess()
     @Shared(.redis("limit", store: store)) var limit = 1
@@ -61,7 +61,7 @@ struct SpanTests {
     await store.shutdown(within: .seconds(5))
   }
 
-  @Test("a failed operation has the code of its error, and no revision")
+  @Test("The span of a failed operation names the error and has no revision")
   func failures() async throws {
     let server = InProcessRedis()
     let store = RedisStore.inProcess(server)
@@ -85,7 +85,7 @@ struct SpanTests {
     await store.shutdown(within: .zero)
   }
 
-  @Test("spans have the address of the server, and its database")
+  @Test("A span has the address and the database of the server")
   func addresses() async throws {
     for address in PrivateRedisServer.Address.allCases {
       let tracer = InMemoryTracer()

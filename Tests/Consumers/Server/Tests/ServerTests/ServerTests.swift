@@ -6,9 +6,10 @@ import Testing
 
 @testable import Server
 
-@Suite(.timeLimit(.minutes(5)), .dependencies)
+@Suite("A server with a shared config", .timeLimit(.minutes(5)), .dependencies)
 struct ServerTests {
-  @Test func aServerAnswersWithWhatAnotherOneChanges() async throws {
+  @Test("A server answers with a value that another server has changed")
+  func aServerAnswersWithWhatAnotherOneChanges() async throws {
     let redis = InProcessRedis()
     let stores = [RedisStore.inProcess(redis), RedisStore.inProcess(redis)]
     var servers: [Application<RouterResponder<BasicRequestContext>>] = []
@@ -30,7 +31,8 @@ struct ServerTests {
     }
   }
 
-  @Test func theFirstRequestIsServedWithTheStoredValue() async throws {
+  @Test("The first request is served with the stored value")
+  func theFirstRequestIsServedWithTheStoredValue() async throws {
     let redis = InProcessRedis()
     redis.set("checkout:config", #"{"maximumItems":33}"#)
     try await Application(router: Server.router(on: .inProcess(redis))).test(.router) { client in
@@ -40,13 +42,15 @@ struct ServerTests {
     }
   }
 
-  @Test func aServerDoesNotStartWithADocumentThatItCannotRead() async throws {
+  @Test("A server does not start with a document that it cannot read")
+  func aServerDoesNotStartWithADocumentThatItCannotRead() async throws {
     let redis = InProcessRedis()
     redis.set("checkout:config", "no document")
     await #expect(throws: RedisSharedStateError.self) { _ = try await Server.router(on: .inProcess(redis)) }
   }
 
-  @Test func aServerWhoseValueCannotBeReadAnyMoreIsNotReady() async throws {
+  @Test("A server whose value becomes unreadable is not ready")
+  func aServerWhoseValueCannotBeReadAnyMoreIsNotReady() async throws {
     let redis = InProcessRedis()
     let store = RedisStore.inProcess(redis)
     try await Application(router: Server.router(on: store)).test(.router) { client in
@@ -57,7 +61,8 @@ struct ServerTests {
     }
   }
 
-  @Test func aServerWithoutRedisIsNotReady() async throws {
+  @Test("A server that loses Redis is not ready")
+  func aServerWithoutRedisIsNotReady() async throws {
     let redis = InProcessRedis()
     let store = RedisStore.inProcess(redis)
     try await Application(router: Server.router(on: store)).test(.router) { client in

@@ -2,14 +2,15 @@ import SharedStateRedisTesting
 import ShopConfig
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("A shared shop config", .timeLimit(.minutes(5)))
 struct ShopConfigTests {
   /// The config as seen by a service with a store of its own on the server.
   private func config(on server: InProcessRedis) -> Shared<ShopConfig> {
     RedisStore.withDefault(.inProcess(server)) { Shared(.shopConfig) }
   }
 
-  @Test func theCheckoutSeesWhatTheOfficeChanges() async throws {
+  @Test("The checkout sees a change made by the office")
+  func theCheckoutSeesWhatTheOfficeChanges() async throws {
     let server = InProcessRedis()
     let (office, checkout) = (config(on: server), config(on: server))
 
@@ -17,7 +18,8 @@ struct ShopConfigTests {
     try await checkout.updates.first(within: .seconds(10)) { $0.maximumItems == 20 }
   }
 
-  @Test func bothKeepTheirChanges() async throws {
+  @Test("Concurrent changes to different fields are both kept")
+  func bothKeepTheirChanges() async throws {
     let server = InProcessRedis()
     let (office, checkout) = (config(on: server), config(on: server))
     try await office.load()

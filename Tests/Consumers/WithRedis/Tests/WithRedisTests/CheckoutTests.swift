@@ -1,13 +1,14 @@
 import SharedStateRedisTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Two services on one Redis", .timeLimit(.minutes(5)))
 struct CheckoutTests {
   struct CheckoutConfig: Codable, Sendable {
     var maximumItems = 10
   }
 
-  @Test func aChangeReachesTheOtherService() async throws {
+  @Test("A change reaches the other service")
+  func aChangeReachesTheOtherService() async throws {
     let server = try PrivateRedisServer()
     let checkout = RedisStore(try RedisConfiguration(url: server.url))
     let catalog = RedisStore(try RedisConfiguration(url: server.url))

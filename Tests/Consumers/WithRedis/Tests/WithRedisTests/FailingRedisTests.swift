@@ -3,7 +3,7 @@ import SharedStateRedisTesting
 import Testing
 
 /// The samples of "Testing with Redis", except the one that is a whole file.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Samples for testing with Redis", .timeLimit(.minutes(5)))
 struct FailingRedisTests {
   private struct CheckoutConfig: Codable, Sendable {
     var maximumItems = 10
@@ -13,7 +13,8 @@ struct FailingRedisTests {
     @Shared(.redis("checkout:config")) var config = CheckoutConfig()
   }
 
-  @Test func theCatalogSeesTheChange() async throws {
+  @Test("The catalog sees a change made by the checkout")
+  func theCatalogSeesTheChange() async throws {
     let server = InProcessRedis()
     let (checkout, catalog) = (RedisStore.inProcess(server), RedisStore.inProcess(server))
     @Shared(.redis("checkout:config", store: checkout)) var config = CheckoutConfig()
@@ -23,7 +24,8 @@ struct FailingRedisTests {
     try await $copy.updates.first(within: .seconds(10)) { $0.maximumItems == 20 }
   }
 
-  @Test func aServiceIsGivenItsStore() async throws {
+  @Test("A service uses the default store that it is created with")
+  func aServiceIsGivenItsStore() async throws {
     let server = InProcessRedis()
     let service = RedisStore.withDefault(.inProcess(server)) { Checkout() }
     service.$config.withLock { $0.maximumItems = 20 }
@@ -31,7 +33,8 @@ struct FailingRedisTests {
     #expect(server.get("checkout:config") == #"{"maximumItems":20}"#)
   }
 
-  @Test func aSaleCountsOnceWhenItsReplyIsLost() async throws {
+  @Test("A sale counts once when its reply is lost")
+  func aSaleCountsOnceWhenItsReplyIsLost() async throws {
     let server = InProcessRedis()
     @Shared(.redis("stock", store: .inProcess(server))) var stock = 10
     server.cutAfterNextCommit()
@@ -39,7 +42,8 @@ struct FailingRedisTests {
     #expect(server.get("stock") == "9")
   }
 
-  @Test func anotherProgramEdits() async throws {
+  @Test("An edit by another program is seen, and a later change replaces it")
+  func anotherProgramEdits() async throws {
     let server = try PrivateRedisServer()
     let store = RedisStore(try RedisConfiguration(url: server.url))
     @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
@@ -56,7 +60,8 @@ struct FailingRedisTests {
     await store.shutdown(within: .seconds(5))
   }
 
-  @Test func aChangeSurvivesACrash() async throws {
+  @Test("A change made while the server is down is stored after a restart")
+  func aChangeSurvivesACrash() async throws {
     let server = try PrivateRedisServer(isPersistent: true)
     let store = RedisStore(try RedisConfiguration(url: server.url))
     @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
@@ -72,7 +77,8 @@ struct FailingRedisTests {
     await store.shutdown(within: .seconds(5))
   }
 
-  @Test func aHistoryIsJudged() async throws {
+  @Test("A history of one saved change has no violations")
+  func aHistoryIsJudged() async throws {
     let server = InProcessRedis()
     let store = RedisStore.inProcess(server)
     @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()

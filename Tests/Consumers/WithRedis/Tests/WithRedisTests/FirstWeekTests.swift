@@ -3,7 +3,7 @@ import SharedStateRedisTesting
 import Testing
 
 /// The first experiences of a team with the library, seen from its own package.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The first week of a team", .timeLimit(.minutes(5)))
 struct FirstWeekTests {
   final class Limiter: Sendable {
     let limit: Shared<Int>
@@ -15,7 +15,8 @@ struct FirstWeekTests {
     func isAllowed(_ number: Int) -> Bool { number <= limit.wrappedValue }
   }
 
-  @Test func aWrongPasswordIsThrownAtOnce() async throws {
+  @Test("A wrong password throws an error immediately")
+  func aWrongPasswordIsThrownAtOnce() async throws {
     let server = try PrivateRedisServer(password: "right")
     var configuration = try RedisConfiguration(url: server.url.replacingOccurrences(of: "right", with: "wrong"))
     // An error that is not reported at once is not reported in time.
@@ -32,7 +33,8 @@ struct FirstWeekTests {
     await store.shutdown(within: .zero)
   }
 
-  @Test func aCallHasItsOwnTimeWhileTheServerIsDown() async throws {
+  @Test("A call has its own timeout while the server is down")
+  func aCallHasItsOwnTimeWhileTheServerIsDown() async throws {
     let server = try PrivateRedisServer()
     let store = RedisStore(try RedisConfiguration(url: server.url))
     @Shared(.redis("limit", store: store)) var limit = 1
@@ -46,7 +48,8 @@ struct FirstWeekTests {
     await store.shutdown(within: .seconds(1))
   }
 
-  @Test func aNameWithTwoTypesTellsWhereTheFirstIsDeclared() {
+  @Test("The error for a name with two types says where the first is declared")
+  func aNameWithTwoTypesTellsWhereTheFirstIsDeclared() {
     @Shared(.redis("limit")) var number = 1
     @Shared(.redis("limit")) var text = ""
     let error = $text.loadError
@@ -57,14 +60,16 @@ struct FirstWeekTests {
     #expect(number == 1)
   }
 
-  @Test func aSendableClassHoldsAShare() async throws {
+  @Test("A Sendable class holds a share")
+  func aSendableClassHoldsAShare() async throws {
     let limiter = Limiter(limit: Shared(wrappedValue: 1, .redis("limit")))
     #expect(!limiter.isAllowed(2))
     try await limiter.limit.updateAtomically { $0 = 2 }
     #expect(limiter.isAllowed(2))
   }
 
-  @Test func theStoreOfKeysThatNameNoneIsTheOneOfTheEnvironment() throws {
+  @Test("Keys that name no store use the store of the environment")
+  func theStoreOfKeysThatNameNoneIsTheOneOfTheEnvironment() throws {
     #expect(try RedisStore.fromEnvironment() === RedisStore.default)
   }
 }

@@ -2,8 +2,10 @@ import SharedState
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct AssertionTests {
-  @Test(.exhaustiveChanges) func passes() {
+@Suite("Assertions of changes", .timeLimit(.minutes(5)))
+struct AssertionTests {
+  @Test("A correct assertion passes", .exhaustiveChanges)
+  func passes() {
     let count = Shared(value: 0)
     count.withLock { $0 = 1 }
     count.assert { $0 = 1 }
@@ -14,18 +16,21 @@ import Testing
     var plums = 0
   }
 
-  @Test(.exhaustiveChanges) func failsBecauseItIsWrong() {
+  @Test("A wrong assertion fails the test", .exhaustiveChanges)
+  func failsBecauseItIsWrong() {
     let basket = Shared(value: Basket())
     basket.withLock { $0.pears = 1 }
     basket.assert { $0.pears = 2 }
   }
 
-  @Test(.exhaustiveChanges) func failsBecauseItIsIncomplete() {
+  @Test("A change without an assertion fails an exhaustive test", .exhaustiveChanges)
+  func failsBecauseItIsIncomplete() {
     let count = Shared(value: 0)
     count.withLock { $0 = 1 }
   }
 
-  @Test func failsBecauseATrackerIsNotAsserted() {
+  @Test("A tracked change without an assertion fails the test")
+  func failsBecauseATrackerIsNotAsserted() {
     let count = Shared(value: 0)
     SharedChangeTracker().track { count.withLock { $0 = 1 } }
   }
