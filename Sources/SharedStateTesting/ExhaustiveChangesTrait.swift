@@ -17,11 +17,13 @@ public import Testing
 /// line that made the first change of the value; for a change that came from elsewhere, at the test.
 /// `SharedChangeTracker.current` is the tracker of the test.
 ///
-/// In XCTest, track in `invokeTest()`:
+/// In XCTest, track in `invokeTest()`, and assert that nothing else has changed:
 ///
 /// ```swift
 /// override func invokeTest() {
-///   SharedChangeTracker().track { super.invokeTest() }
+///   let tracker = SharedChangeTracker()
+///   tracker.track { super.invokeTest() }
+///   tracker.assert {}
 /// }
 /// ```
 public struct ExhaustiveChangesTrait: SuiteTrait, TestTrait, TestScoping {

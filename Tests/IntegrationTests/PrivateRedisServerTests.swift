@@ -11,7 +11,7 @@ struct PrivateRedisServerTests {
   }
 
   @Test("A restarted server is empty", arguments: PrivateRedisServer.Address.allCases)
-  func isEmptyAfterARestart(address: PrivateRedisServer.Address) throws {
+  func emptyAfterRestart(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     try server.command("SET", "a", "1")
     try server.restart()
@@ -22,7 +22,7 @@ struct PrivateRedisServerTests {
     "A persistent server keeps its data when it is killed or stopped",
     arguments: PrivateRedisServer.Address.allCases
   )
-  func keepsItsDataWhenThatWasAsked(address: PrivateRedisServer.Address) throws {
+  func persistentServer(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address, isPersistent: true)
     try server.command("SET", "a", "1")
     server.kill()
@@ -35,7 +35,7 @@ struct PrivateRedisServerTests {
   }
 
   @Test("A released server leaves neither a process nor a folder")
-  func leavesNeitherAProcessNorAFolder() throws {
+  func releasedServer() throws {
     var server: PrivateRedisServer? = try PrivateRedisServer()
     let folder = try #require(server?.folder)
     let pid = try pid(#require(server))
@@ -48,7 +48,7 @@ struct PrivateRedisServerTests {
   }
 
   @Test("A configuration that the server refuses is reported with its log")
-  func aConfigurationThatTheServerRefusesIsReportedWithItsLog() {
+  func refusedConfiguration() {
     let error = #expect(throws: PrivateRedisServerError.self) {
       try PrivateRedisServer(configuration: ["no-such-directive yes"])
     }
@@ -57,7 +57,7 @@ struct PrivateRedisServerTests {
   }
 
   @Test("A stopped server cannot be paused")
-  func aStoppedServerCannotBePaused() throws {
+  func refusedPause() throws {
     let server = try PrivateRedisServer()
     server.stop()
     do {

@@ -7,7 +7,7 @@ struct TableTests {
   private let folder = URL(filePath: #filePath).deletingLastPathComponent()
 
   @Test("Every test in the table exists")
-  func everyTestOfTheTableExists() throws {
+  func existingTests() throws {
     let tests = try declaredTests()
     let listed = try listedTests()
     #expect(listed.count > 50)
@@ -15,12 +15,12 @@ struct TableTests {
   }
 
   @Test("Every test is in the table")
-  func everyTestIsInTheTable() throws {
+  func testsInTable() throws {
     #expect(try declaredTests().subtracting(listedTests()) == [])
   }
 
   @Test("Every document has as many rows as blocks, and each row names a test")
-  func everyDocumentHasAsManyRowsAsBlocks() throws {
+  func rowsPerBlock() throws {
     let documents = try readMe().components(separatedBy: "\n## ").filter {
       $0.prefix { $0 != "\n" }.hasSuffix(" blocks")
     }

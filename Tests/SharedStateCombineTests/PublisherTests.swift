@@ -7,7 +7,7 @@ import Testing
 @Suite("The publisher of a share", .timeLimit(.minutes(5)))
 struct PublisherTests {
   @Test("A subscriber receives the current value, then every change immediately, until it cancels")
-  func thePresentValueThenEveryChangeArrivesAtOnce() {
+  func immediateValues() {
     let count = Shared(value: 0)
     var received: [Int] = []
     let cancellable = count.publisher.sink { received.append($0) }
@@ -31,7 +31,7 @@ struct PublisherTests {
   }
 
   @Test("A derived share publishes its part after every change of the whole")
-  func aDerivedSharePublishesItsPart() {
+  func derivedPart() {
     struct Pair { var first = 0; var second = "" }
     let pair = Shared(value: Pair())
     var received: [Int] = []
@@ -43,7 +43,7 @@ struct PublisherTests {
   }
 
   @Test("A subscriber may change the value and cancel inside a notification")
-  func aSubscriberMayMutateAndCancelInsideANotification() {
+  func changeInsideNotification() {
     let count = Shared(value: 0)
     var received: [Int] = []
     var cancellable: AnyCancellable?
@@ -59,7 +59,7 @@ struct PublisherTests {
   }
 
   @Test("Operators that cancel early receive their values")
-  func operatorsThatCancelEarlyGetTheirValue() {
+  func earlyCancellation() {
     let count = Shared(value: 7)
     var received: [Int] = []
     let first = count.publisher.first().sink { received.append($0) }
@@ -70,7 +70,7 @@ struct PublisherTests {
   }
 
   @Test("A subscriber receives as many values as it requests, without outdated ones")
-  func aSubscriberGetsAsManyValuesAsItAsksForAndTheNewestOfThose() {
+  func limitedDemand() {
     let count = Shared(value: 0)
     let subscriber = Reluctant()
     count.publisher.subscribe(subscriber)
@@ -90,7 +90,7 @@ struct PublisherTests {
   }
 
   @Test("A publisher follows its share when another share is assigned to it")
-  func thePublisherFollowsTheShare() {
+  func reassignedShare() {
     let (share, other) = (Shared(value: 0), Shared(value: 10))
     var received: [Int] = []
     let cancellable = share.publisher.sink { received.append($0) }
@@ -101,7 +101,7 @@ struct PublisherTests {
   }
 
   @Test("Assigning a share of the same value publishes the value again")
-  func assigningAShareOfTheSameValuePublishesItAgain() {
+  func sameValueAssignment() {
     let share = Shared(wrappedValue: 1, .inMemory("count"))
     var received: [Int] = []
     let cancellable = share.publisher.sink { received.append($0) }
@@ -112,7 +112,7 @@ struct PublisherTests {
   }
 
   @Test("A subscription retains the value until it is cancelled")
-  func aSubscriptionKeepsTheValueAliveAndLetsItGo() {
+  func retainedValue() {
     final class Object: Sendable {}
     weak var released: Object?
     var cancellable: AnyCancellable?
@@ -128,7 +128,7 @@ struct PublisherTests {
   }
 
   @Test("Changes from concurrent tasks are received one by one and in order")
-  func changesOfSeveralThreadsArriveOneByOneAndInOrder() async {
+  func orderedConcurrentChanges() async {
     let count = Shared(value: 0)
     let received = Mutex<[Int]>([])
     let cancellable = count.publisher.sink { value in received.withLock { $0.append(value) } }

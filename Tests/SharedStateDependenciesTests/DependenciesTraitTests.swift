@@ -15,7 +15,7 @@ struct DependenciesTraitTests {
   @Dependency(\.counter) var counter
 
   @Test("A suite overrides dependencies for its tests")
-  func suiteOverridesForItsTests() {
+  func suiteOverrides() {
     #expect(name == "suite")
     #expect(settings == Settings(volume: 7))
   }
@@ -25,7 +25,7 @@ struct DependenciesTraitTests {
     .dependency(\.name, "test"),
     .dependencies { $0.settings.pitch = 8 }
   )
-  func testAddsToItsSuite() {
+  func combinedOverrides() {
     #expect(name == "test")
     #expect(settings == Settings(volume: 7, pitch: 8))
   }
@@ -48,12 +48,12 @@ struct DependenciesTraitTests {
   }
 
   @Test("An override is evaluated for each test case", .dependency(\.counter, Counter()), arguments: 0..<20)
-  func overrideIsEvaluatedForEachCase(index: Int) {
+  func overridePerCase(index: Int) {
     #expect(counter.increment() == 1)
   }
 
   @Test("Values are released when the scope of the trait ends")
-  func valuesAreReleasedWhenTheScopeEnds() async throws {
+  func releasedValues() async throws {
     let test = try #require(Test.current)
     let trait: DependenciesTrait = .dependencies
     let observed = WeakBox()
@@ -67,7 +67,7 @@ struct DependenciesTraitTests {
   }
 
   @Test("An error in an override is rethrown, and the test does not run")
-  func errorOfAnOverrideFailsTheTest() async throws {
+  func failedOverride() async throws {
     let test = try #require(Test.current)
     let trait: DependenciesTrait = .dependencies { _ in throw TestError() }
     await #expect(throws: TestError.self) {
@@ -76,7 +76,7 @@ struct DependenciesTraitTests {
   }
 
   @Test("A trait overrides a dependency that is its own key", .dependency(WallClock(hour: 5)))
-  func dependencyThatIsItsOwnKey() {
+  func typeAsKey() {
     @Dependency(WallClock.self) var clock
     #expect(clock.hour == 5)
   }

@@ -5,7 +5,7 @@ import Testing
 @Suite("DependencyContext", .timeLimit(.minutes(5)))
 struct DependencyContextTests {
   @Test("The context is detected from the test run and the environment")
-  func contextOfTheProcessIsDetected() {
+  func detectedContext() {
     let preview = ["XCODE_RUNNING_FOR_PREVIEWS": "1"]
     #expect(DependencyContext.detect(isTesting: false, environment: [:]) == .live)
     #expect(DependencyContext.detect(isTesting: false, environment: ["XCODE_RUNNING_FOR_PREVIEWS": "0"]) == .live)

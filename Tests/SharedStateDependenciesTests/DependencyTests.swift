@@ -6,7 +6,7 @@ import Testing
 @Suite("Dependency", .timeLimit(.minutes(5)))
 struct DependencyTests {
   @Test("A dependency remembers the values in force at its creation")
-  func valuesOfItsCreationAreRemembered() {
+  func rememberedValues() {
     let model = withDependencies {
       $0.name = "captured"
     } operation: {
@@ -16,7 +16,7 @@ struct DependencyTests {
   }
 
   @Test("An override in force takes precedence over a remembered one")
-  func presentOverrideCountsMoreThanARememberedOne() {
+  func overridePrecedence() {
     let model = withDependencies {
       $0.name = "captured"
       $0.counter = Counter()
@@ -33,7 +33,7 @@ struct DependencyTests {
   }
 
   @Test("A dependency remembers the context of its creation")
-  func contextOfItsCreationIsRemembered() {
+  func rememberedContext() {
     let model = withDependencies {
       $0.context = .live
     } operation: {
@@ -48,7 +48,7 @@ struct DependencyTests {
   }
 
   @Test("A model keeps the defaults of its test in detached tasks and on threads")
-  func modelKeepsTheDefaultsOfItsTestInDetachedTasksAndOnThreads() async {
+  func detachedModel() async {
     let model = Model()
     let counter = DependencyValues.current.counter
     #expect(await Task.detached { model.counter }.value === counter)
@@ -59,7 +59,7 @@ struct DependencyTests {
   }
 
   @Test("A model from another test reads the defaults of the current test")
-  func modelOfAnotherTestSeesThePresentTest() async {
+  func foreignModel() async {
     let foreign = DependencyValues()
     let model = DependencyValues.withInForce(foreign) { Model() }
     #expect(model.counter === DependencyValues.current.counter)
@@ -67,7 +67,7 @@ struct DependencyTests {
   }
 
   @Test("A dependency can be read as another type")
-  func dependencyCanBeSeenAsAnotherType() {
+  func anotherType() {
     @Dependency(\.settings, as: (any Sendable & Equatable).self) var settings
     @Dependency(WallClock.self, as: (any Equatable).self) var clock
     withDependencies {

@@ -8,7 +8,7 @@ struct DependencyValuesTests {
   @Dependency(\.name) var name
 
   @Test("The context selects the default")
-  func defaultIsChosenByTheContext() {
+  func defaultPerContext() {
     #expect(name == "test")
     withDependencies {
       $0.context = .live
@@ -64,7 +64,7 @@ struct DependencyValuesTests {
   }
 
   @Test("An error in an override or operation is rethrown and ends the scope")
-  func errorsPassThroughAndEndTheScope() async {
+  func rethrownErrors() async {
     #expect(throws: TestError.self) {
       try withDependencies {
         $0.name = "a"
@@ -91,7 +91,7 @@ struct DependencyValuesTests {
 
   @MainActor
   @Test("An asynchronous operation and its overrides stay on the actor of the caller")
-  func asynchronousOperationStaysOnItsActor() async {
+  func callerActor() async {
     await withDependencies {
       MainActor.assertIsolated()
       await Task.yield()
@@ -126,7 +126,7 @@ struct DependencyValuesTests {
   }
 
   @Test("A type can be the key of its own dependency")
-  func aTypeCanBeItsOwnKey() {
+  func typeAsKey() {
     @Dependency(WallClock.self) var clock
     #expect(clock.hour == 12)
     withDependencies {
@@ -142,7 +142,7 @@ struct DependencyValuesTests {
   }
 
   @Test("Concurrent tasks get the same default")
-  func everyThreadGetsTheSameDefault() async {
+  func concurrentDefault() async {
     let values = DependencyValues.current.withOwnCache()
     let counters = await withTaskGroup(of: Counter.self) { group in
       for _ in 0..<100 {
@@ -164,7 +164,7 @@ struct DependencyValuesTests {
   }
 
   @Test("A live default ignores overrides and stays the same when their scope ends")
-  func liveDefaultOutlivesAScopeAndSeesNoOverrides() {
+  func stableLiveDefault() {
     withDependencies {
       $0.context = .live
     } operation: {
@@ -200,7 +200,7 @@ struct DependencyValuesTests {
   }
 
   @Test("The values of each context ignore prepared ones, and can replace those in force")
-  func everyContextHasFreshValues() {
+  func separateContexts() {
     prepareDependencies { $0.name = "prepared" }
     #expect(DependencyValues.live.name == "live")
     #expect(DependencyValues.preview.name == "preview")

@@ -21,29 +21,29 @@ struct IsolationTests {
   func testHasFreshValues() async { await expectFreshCounter() }
 
   @Test("Another test with the same body has fresh values")
-  func anotherTestHasFreshValues() async { await expectFreshCounter() }
+  func secondFreshTest() async { await expectFreshCounter() }
 
   @Test("Each case of a parameterised test has fresh values", arguments: 0..<200)
   func caseHasFreshValues(index: Int) async { await expectFreshCounter() }
 
   @Test("Cases with equal arguments have separate fresh values", arguments: ["equal", "equal", "other"])
-  func caseWithEqualArgumentsHasFreshValues(text: String) async { await expectFreshCounter() }
+  func equalArguments(text: String) async { await expectFreshCounter() }
 
   @Test("Each combination of arguments has fresh values", arguments: 0..<5, ["a", "b", "a"])
-  func combinationOfArgumentsHasFreshValues(index: Int, text: String) async { await expectFreshCounter() }
+  func combinedArguments(index: Int, text: String) async { await expectFreshCounter() }
 
   struct Opaque: Sendable, CustomStringConvertible {
     let description = "opaque"
   }
 
   @Test("Cases with opaque arguments have fresh values", arguments: [Opaque(), Opaque(), Opaque()])
-  func caseWithOpaqueArgumentsHasFreshValues(argument: Opaque) async { await expectFreshCounter() }
+  func opaqueArguments(argument: Opaque) async { await expectFreshCounter() }
 
   @Test("Cases whose arguments are closures have fresh values", arguments: [{ 1 }, { 2 }] as [@Sendable () -> Int])
-  func caseWithClosuresHasFreshValues(argument: @Sendable () -> Int) async { await expectFreshCounter() }
+  func closureArguments(argument: @Sendable () -> Int) async { await expectFreshCounter() }
 
   @Test("A scope within a test keeps the values of the test")
-  func valuesInheritedFromAScopeAreOfTheSameTest() async {
+  func scopeWithinTest() async {
     let outside = counter
     withDependencies {
       $0.name = "scope"
@@ -53,7 +53,7 @@ struct IsolationTests {
   }
 
   @Test("Detached tasks and threads use the cache of the process")
-  func detachedTasksAndThreadsAreOutsideOfTests() async {
+  func processCache() async {
     let detached = await Task.detached { DependencyCache.current }.value
     #expect(detached === DependencyCache.process)
     let onThread = await withCheckedContinuation { continuation in
@@ -64,7 +64,7 @@ struct IsolationTests {
   }
 
   @Test("IssueReporting identifies the current test, except in a detached task")
-  func testIsKnownWithoutTheTestingModule() async {
+  func identifiedTest() async {
     let run = TestRun.issueReportingCurrent
     #expect(run != nil)
     #expect(await Task { TestRun.issueReportingCurrent }.value == run)

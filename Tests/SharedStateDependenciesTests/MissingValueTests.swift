@@ -6,7 +6,7 @@ import Testing
 @Suite("Missing dependency values", .timeLimit(.minutes(5)))
 struct MissingValueTests {
   @Test("A dependency without a test value is reported at the line of its declaration")
-  func testThatUsesALiveDependencyFailsWhereItIsRead() {
+  func missingTestValue() {
     let line = #line + 1
     @Dependency(\.settings) var settings
     withKnownIssue {
@@ -17,7 +17,7 @@ struct MissingValueTests {
   }
 
   @Test("A missing test value is reported in an overridden test context")
-  func issueIsReportedInAnOverriddenTestContext() {
+  func overriddenTestContext() {
     withKnownIssue {
       withDependencies {
         $0.context = .live
@@ -42,7 +42,7 @@ struct MissingValueTests {
   }
 
   @Test("Overriding one property of a dependency without a test value reports nothing")
-  func overrideOfAPropertyReportsNothing() {
+  func overriddenProperty() {
     withDependencies {
       $0.settings.volume = 3
     } operation: {
@@ -52,7 +52,7 @@ struct MissingValueTests {
   }
 
   @Test("The live context reports a missing live value and uses the test value")
-  func liveContextNeedsALiveValue() {
+  func missingLiveValue() {
     withKnownIssue {
       withDependencies {
         $0.context = .live
@@ -66,7 +66,7 @@ struct MissingValueTests {
   }
 
   @Test("A key without a preview value uses its live value in previews")
-  func previewValueIsTheLiveOne() {
+  func livePreview() {
     withDependencies {
       $0.context = .preview
     } operation: {
@@ -76,7 +76,7 @@ struct MissingValueTests {
   }
 
   @Test("A key with only a test value uses it in previews")
-  func previewValueOfATestKeyIsItsTestValue() {
+  func testValuePreview() {
     withDependencies {
       $0.context = .preview
     } operation: {
@@ -86,7 +86,7 @@ struct MissingValueTests {
   }
 
   @Test("A missing value is reported once, when it is used after an override of its property")
-  func valueThatWasOnlyChangedIsReportedWhenItIsUsed() {
+  func useAfterChange() {
     withDependencies {
       $0.settings.volume = 3
     } operation: {
@@ -102,7 +102,7 @@ struct MissingValueTests {
   }
 
   @Test("A property of a missing value can be overridden after all values are replaced")
-  func valueThatReplacedOthersCanBeChanged() {
+  func replacedValues() {
     withDependencies {
       $0 = .test
       $0.settings.volume = 3
@@ -113,7 +113,7 @@ struct MissingValueTests {
   }
 
   @Test("A missing value that is read in an operation within an override is reported")
-  func operationWithinAnOverrideIsAUse() {
+  func nestedOperation() {
     withKnownIssue {
       withDependencies {
         $0.name = withDependencies {
@@ -131,7 +131,7 @@ struct MissingValueTests {
   }
 
   @Test("A missing value that an asynchronous override and its operation read is reported")
-  func onlyTheAsynchronousOperationIsAUse() async {
+  func asynchronousOverride() async {
     let issues = Mutex(0)
     await withKnownIssue {
       await withDependencies {

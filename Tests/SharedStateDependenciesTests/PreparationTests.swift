@@ -7,7 +7,7 @@ struct PreparationTests {
   @Dependency(\.name) var name
 
   @Test("A prepared value replaces the default, but not an override")
-  func preparedValueReplacesTheDefault() async {
+  func preparedValue() async {
     prepareDependencies { $0.name = "prepared" }
     #expect(name == "prepared")
     #expect(await Task { name }.value == "prepared")
@@ -19,12 +19,12 @@ struct PreparationTests {
   }
 
   @Test("A value prepared by another test does not reach this one")
-  func preparedValueIsOfThisTestOnly() {
+  func preparationElsewhere() {
     #expect(name == "test")
   }
 
   @Test("A default that reads a prepared dependency gets the prepared value")
-  func preparedValueIsSeenByDefaults() {
+  func dependentDefault() {
     prepareDependencies { $0.name = "prepared" }
     withDependencies {
       $0.context = .test
@@ -34,7 +34,7 @@ struct PreparationTests {
   }
 
   @Test("Preparing a dependency after its use reports an issue and leaves its value")
-  func usedDependencyKeepsItsValueAndIsReported() {
+  func latePreparation() {
     #expect(name == "test")
     let line = #line + 2
     withKnownIssue {
@@ -61,14 +61,14 @@ struct PreparationTests {
   }
 
   @Test("One property of a default can be prepared")
-  func propertyOfADefaultCanBePrepared() {
+  func preparedProperty() {
     prepareDependencies { $0.settings.volume = 5 }
     @Dependency(\.settings) var settings
     #expect(settings == Settings(volume: 5))
   }
 
   @Test("An override that only changes a property does not count as a use")
-  func valueThatAnOverrideOnlyChangesIsNotUsed() {
+  func changeWithoutUse() {
     withDependencies {
       $0.settings.volume = 5
     } operation: {
@@ -106,7 +106,7 @@ struct PreparationTests {
   }
 
   @Test("A preparation in an overridden context applies to that context only")
-  func overriddenContextIsTheOneThatIsPrepared() {
+  func overriddenContext() {
     withDependencies {
       $0.context = .live
     } operation: {
@@ -120,7 +120,7 @@ struct PreparationTests {
   }
 
   @Test("A preparation that sets a context applies to it, not to the overridden one")
-  func contextThatIsSetCountsMoreThanAnOverriddenOne() {
+  func changedContext() {
     withDependencies {
       $0.context = .live
     } operation: {

@@ -5,7 +5,7 @@ import Testing
 @Suite("Escaped dependencies", .timeLimit(.minutes(5)))
 struct PropagationTests {
   @Test("Escaped dependencies reach detached tasks and threads")
-  func escapedDependenciesReachDetachedTasksAndThreads() async {
+  func tasksAndThreads() async {
     await withDependencies {
       $0.name = "escaped"
     } operation: {

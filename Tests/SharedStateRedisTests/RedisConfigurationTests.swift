@@ -6,7 +6,7 @@ import Testing
 @Suite("RedisConfiguration", .timeLimit(.minutes(5)))
 struct RedisConfigurationTests {
   @Test("Every part of a Redis URL is read")
-  func readsEveryPartOfARedisURL() throws {
+  func completeURL() throws {
     let configuration = try RedisConfiguration(
       url: "redis://us%40er:p%3Aa%2Fs%25s@example.test:7000/12?namespace=shop%3A&label=till-1"
     )
@@ -76,7 +76,7 @@ struct RedisConfigurationTests {
       "redis://h,hunter2", "redis+hunter2://h", "unix+cluster:///p", "redis://h?sentinel-password=hunter2",
     ]
   )
-  func refusesLocationsWithoutQuotingThem(url: String) {
+  func invalidLocation(url: String) {
     let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: url) }
     #expect(error?.code == .invalidURL)
     #expect(error?.description.contains("hunter2") == false)
@@ -88,7 +88,7 @@ struct RedisConfigurationTests {
       ("{shop}:", true), ("a{b}c", true), ("{}", false), ("{a}{b}", false), ("}a{", false), ("{a", false),
     ]
   )
-  func aNamespaceMayHaveOneHashTag(namespace: String, isUsable: Bool) {
+  func hashTag(namespace: String, isUsable: Bool) {
     let configuration = Result { () throws(RedisSharedStateError) in
       try RedisConfiguration(host: "h", namespace: namespace)
     }
@@ -127,7 +127,7 @@ struct RedisConfigurationTests {
       "unix:///p%00hunter2", "unix:///" + String(repeating: "p", count: 107),
     ]
   )
-  func refusesMalformedURLsWithoutQuotingThem(url: String) {
+  func malformedURL(url: String) {
     let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: url) }
     guard error?.code == .invalidURL else {
       Issue.record("\(String(describing: error))")
@@ -154,7 +154,7 @@ struct RedisConfigurationTests {
   }
 
   @Test("A configuration made from parts matches the one from the equivalent URL")
-  func partsAreTheSameAsTheirURL() throws {
+  func equivalentParts() throws {
     let url = try RedisConfiguration(url: "redis://alice:hunter2@[::1]:6380/3?namespace=shop:&label=api")
     let parts = try RedisConfiguration(
       host: "::1",
@@ -178,7 +178,7 @@ struct RedisConfigurationTests {
       ("", 1, 0), ("a b", 1, 0), ("h\n", 1, 0), ("h", 0, 0), ("h", -1, 0), ("h", 65_536, 0), ("h", 1, -1),
     ]
   )
-  func refusesPartsThatNoServerHas(host: String, port: Int, database: Int) {
+  func invalidServerParts(host: String, port: Int, database: Int) {
     let error = #expect(throws: RedisSharedStateError.self) {
       try RedisConfiguration(host: host, port: port, database: database)
     }
@@ -189,13 +189,13 @@ struct RedisConfigurationTests {
     "An invalid socket path is refused",
     arguments: ["", "relative", "/", "/p\0", "/" + String(repeating: "p", count: 107)]
   )
-  func refusesPathsThatNoSocketHas(path: String) {
+  func invalidSocketPath(path: String) {
     let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(unixSocket: path) }
     #expect(error?.code == .invalidURL)
   }
 
   @Test("Invalid namespaces and labels are also refused as separate parts")
-  func refusesNamesAsPartsToo() {
+  func invalidNameParts() {
     let space = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(host: "h", namespace: "{") }
     let label = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(host: "h", label: "a b") }
     #expect([space?.code, label?.code] == [.invalidName, .invalidName])
@@ -225,7 +225,7 @@ struct RedisConfigurationTests {
         "rediss://h?primary=hunter2", "rediss:///hunter2", "rediss://h?database=1",
       ]
     )
-    func refusesWhatTLSCannotUse(url: String) {
+    func invalidTLS(url: String) {
       let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: url) }
       #expect(error?.code == .invalidURL)
       #expect(error?.description.contains("hunter2") == false)
@@ -233,7 +233,7 @@ struct RedisConfigurationTests {
   #endif
 
   @Test("A damaged URL never reveals its password")
-  func noDamageLetsThePasswordOut() {
+  func damagedURL() {
     let mark = "hunter2"
     let password = String(repeating: mark, count: 3)
     let urls = [
@@ -306,7 +306,7 @@ struct RedisConfigurationTests {
       ["REDIS_USERNAME": "hunter2"], ["REDIS_PASSWORD": "hunter2", "REDIS_PASSWORD_FILE": "/hunter2"],
     ]
   )
-  func variablesThatContradictEachOtherAreRefused(environment: [String: String]) {
+  func conflictingCredentials(environment: [String: String]) {
     let environment = environment.merging(["REDIS_URL": "redis://h"]) { $1 }
     let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(environment: environment) }
     #expect(error?.code == .invalidURL)
@@ -314,7 +314,7 @@ struct RedisConfigurationTests {
   }
 
   @Test("A password file is read each time the credentials are requested")
-  func aPasswordFileIsReadEachTime() throws {
+  func rereadPasswordFile() throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "password-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: file) }
     let environment = ["REDIS_URL": "redis://a:b@h", "REDIS_PASSWORD_FILE": file.path]

@@ -30,7 +30,7 @@ struct ConcurrencyTests {
   }
 
   @Test("Concurrent mutations of parts and of the whole all count, except those that throw")
-  func partsAreMutatedTogetherWithTheWhole() async {
+  func partsAndWhole() async {
     let shared = Shared(value: Value())
     await inParallel { task in
       let count = shared.count
@@ -54,7 +54,7 @@ struct ConcurrencyTests {
   }
 
   @Test("No change is lost when many tasks make, use and drop shares of one key")
-  func everythingAtOnceOnOneKey() async throws {
+  func sharesOfOneKey() async throws {
     let backend = ScriptedBackend<Value>()
     let kept = Shared(wrappedValue: Value(), .scripted(backend))
     let last = Task {
@@ -84,7 +84,7 @@ struct ConcurrencyTests {
   }
 
   @Test("Saves reach the key in the order of concurrent mutations")
-  func savesReachTheKeyInTheOrderOfTheMutations() async {
+  func saveOrder() async {
     let backend = ScriptedBackend<Int>()
     let shared = Shared(wrappedValue: 0, .scripted(backend))
     await inParallel { task in
@@ -99,7 +99,7 @@ struct ConcurrencyTests {
   }
 
   @Test("A local change after concurrent loads and mutations stays, and no load is under way")
-  func loadsNeverUndoLocalChanges() async {
+  func changeAfterLoads() async {
     // A load answers, later, with the value at its start, which undoes the increments made meanwhile if it is assigned.
     let stored = Shared(value: 0)
     let backend = ScriptedBackend<Int>(
@@ -127,7 +127,7 @@ struct ConcurrencyTests {
   }
 
   @Test("Updates yield the last value after concurrent changes by tasks and by the key")
-  func updatesSeeTheLastValueOfChangesFromAllSides() async {
+  func lastUpdate() async {
     let backend = ScriptedBackend<Int>()
     let shared = Shared(wrappedValue: 0, .scripted(backend))
     let watchers = (0..<4).map { _ in
@@ -143,7 +143,7 @@ struct ConcurrencyTests {
   }
 
   @Test("Tasks that start and stop watching leave no waiter behind, and no increment is lost")
-  func watchersThatComeAndGoMissNothing() async {
+  func transientWatchers() async {
     let shared = Shared(value: 0)
     await inParallel { task in
       for round in 0..<100 {
@@ -161,7 +161,7 @@ struct ConcurrencyTests {
   }
 
   @Test("A share is pointed elsewhere while other tasks read, mutate and watch it")
-  func pointingElsewhereIsSafeWhileOthersReadAndWatch() async {
+  func concurrentPointing() async {
     let shared = Shared(value: [0])
     let watcher = Task { await shared.updates.first { $0 == [-1] } }
     await inParallel { task in
@@ -179,7 +179,7 @@ struct ConcurrencyTests {
   }
 
   @Test("Shares of one key made and dropped by many tasks use one box and leave the registry empty")
-  func keysOfOneIdentifierAreMadeAndDroppedByEverybody() async throws {
+  func emptiedRegistry() async throws {
     let backend = ScriptedBackend<Int>.storing(1)
     let registry = BoxRegistry.current
     await inParallel { _ in
@@ -195,7 +195,7 @@ struct ConcurrencyTests {
   }
 
   @Test("An observer that registers again during concurrent changes sees the last value")
-  func observersThatRegisterAgainSeeTheLastValue() async {
+  func reregisteredObserver() async {
     let shared = Shared(value: 0)
     let seen = Recorder<Int>()
     @Sendable func observe() {

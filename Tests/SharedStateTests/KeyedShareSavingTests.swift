@@ -7,7 +7,7 @@ import Testing
 @Suite("Saving a keyed share", .timeLimit(.minutes(5)))
 struct KeyedShareSavingTests {
   @Test("A mutation is saved before withLock returns")
-  func mutationIsSavedBeforeWithLockReturns() {
+  func saveBeforeReturn() {
     let backend = ScriptedBackend<Int>()
     @Shared(.scripted(backend)) var value = 1
     $value.withLock { $0 = 2 }
@@ -18,7 +18,7 @@ struct KeyedShareSavingTests {
   }
 
   @Test("A closure that throws neither changes nor saves the value")
-  func errorInTheClosureSavesNothing() {
+  func throwingClosure() {
     let backend = ScriptedBackend<Int>()
     @Shared(.scripted(backend)) var value = 1
     try? $value.withLock { value in
@@ -30,7 +30,7 @@ struct KeyedShareSavingTests {
   }
 
   @Test("An explicit save returns once the key has saved")
-  func explicitSaveReturnsOnceTheKeyHasSaved() async throws {
+  func explicitSave() async throws {
     let backend = ScriptedBackend<Int>.savingByHand()
     @Shared(.scripted(backend)) var value = 1
     let isDone = Recorder<Void>()
@@ -47,7 +47,7 @@ struct KeyedShareSavingTests {
   }
 
   @Test("An explicit save throws the key's error")
-  func explicitSaveThrowsWhatTheKeySays() async {
+  func explicitSaveError() async {
     let backend = ScriptedBackend<Int>(onSave: { $0.continuation.resume(throwing: TestError(number: 4)) })
     @Shared(.scripted(backend)) var value = 1
     await #expect(throws: TestError(number: 4)) { try await $value.save() }
@@ -55,7 +55,7 @@ struct KeyedShareSavingTests {
   }
 
   @Test("A cancelled save ends immediately, and its outcome is still shown")
-  func cancelledSaveEndsAtOnceAndSavingGoesOn() async {
+  func cancelledSave() async {
     let backend = ScriptedBackend<Int>.savingByHand()
     @Shared(.scripted(backend)) var value = 1
     let task = Task { [$value] in try await $value.save() }
@@ -67,7 +67,7 @@ struct KeyedShareSavingTests {
   }
 
   @Test("The error of a failed save is shown until a save succeeds")
-  func failedSaveShowsUntilTheNextSucceeds() {
+  func failedSave() {
     let backend = ScriptedBackend<Int>.savingByHand()
     @Shared(.scripted(backend)) var value = 1
     $value.withLock { $0 = 2 }
@@ -80,7 +80,7 @@ struct KeyedShareSavingTests {
   }
 
   @Test("The outcome of an older save is ignored")
-  func outcomeOfAnOlderSaveIsIgnored() {
+  func olderSaveOutcome() {
     let backend = ScriptedBackend<Int>.savingByHand()
     @Shared(.scripted(backend)) var value = 1
     $value.withLock { $0 = 2 }
@@ -91,7 +91,7 @@ struct KeyedShareSavingTests {
   }
 
   @Test("Mutations during a save are saved once, with the newest value")
-  func mutationsDuringASaveAreSavedOnceWithTheNewestValue() {
+  func mutationsDuringSave() {
     let share = Recorder<Shared<Int>>()
     let backend = ScriptedBackend<Int>(onSave: { save in
       if save.value == 2, let shared = share.elements.first {
@@ -107,7 +107,7 @@ struct KeyedShareSavingTests {
   }
 
   @Test("A value that the key yields does not replace a mutation that is not yet saved")
-  func changeThatIsHeardOfBeforeTheSaveDoesNotReplaceTheMutation() {
+  func yieldDuringSave() {
     let share = Recorder<Shared<Int>>()
     let backends = Recorder<ScriptedBackend<Int>>()
     let backend = ScriptedBackend<Int>(onSave: { save in
@@ -129,7 +129,7 @@ struct KeyedShareSavingTests {
   }
 
   @Test("A mutation during a save is saved even if the last share is dropped")
-  func mutationBeforeTheLastShareIsDroppedIsSaved() async throws {
+  func releaseDuringSave() async throws {
     let shares = Shared<[Shared<Int>]>(value: [])
     let backend = ScriptedBackend<Int>(onSave: { save in
       // While the key is busy, the value is changed, and all its shares are released.
@@ -148,7 +148,7 @@ struct KeyedShareSavingTests {
   }
 
   @Test("A mutation by an observer in its notification is saved last")
-  func notificationMayMutateAndIsSavedInOrder() {
+  func mutationByObserver() {
     let backend = ScriptedBackend<Int>()
     let shared = Shared(wrappedValue: 0, .scripted(backend))
     withObservationTracking {

@@ -11,7 +11,7 @@ struct KeyedShareTests {
   // MARK: The first load
 
   @Test("A share has its default until the key has loaded")
-  func holdsTheDefaultUntilLoaded() throws {
+  func initialDefault() throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     #expect(value == 1)
@@ -48,7 +48,7 @@ struct KeyedShareTests {
   }
 
   @Test("A share does not wait for another thread's first load")
-  func firstLoadOfAnotherThreadIsNotWaitedFor() async {
+  func firstLoadElsewhere() async {
     let transaction = Transaction()
     let (steps, found) = (Recorder<String>(), Recorder<SharedReader<Int>>())
     let isStarting = DispatchSemaphore(value: 0)
@@ -79,7 +79,7 @@ struct KeyedShareTests {
   }
 
   @Test("An async key that two threads use for the first time loads once")
-  func taskOfAnotherThreadIsNotRepeated() async throws {
+  func concurrentFirstUse() async throws {
     struct Key: AsyncSharedReaderKey {
       let loads: Recorder<Void>
       let begin: @Sendable () -> Void
@@ -116,7 +116,7 @@ struct KeyedShareTests {
   }
 
   @Test("A first load that finds nothing changes nothing")
-  func loadThatFindsNothingChangesNothing() {
+  func firstLoadOfNothing() {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     let version = $value.projection.place.box.version
@@ -127,7 +127,7 @@ struct KeyedShareTests {
   }
 
   @Test("A late first load does not overwrite a local change")
-  func lateFirstLoadNeverOverwritesALocalChange() {
+  func firstLoadAfterMutation() {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     $value.withLock { $0 = 2 }
@@ -138,7 +138,7 @@ struct KeyedShareTests {
   }
 
   @Test("A late first load does not overwrite a value that the key has yielded")
-  func lateFirstLoadNeverOverwritesAChangeThatTheKeyHeardOf() {
+  func firstLoadAfterYield() {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     backend.yield(2)
@@ -147,7 +147,7 @@ struct KeyedShareTests {
   }
 
   @Test("A change right after the first load's answer is not missed")
-  func changeWhileTheFirstLoadIsAnsweredIsNotMissed() {
+  func changeAfterLoad() {
     // The stored value changes as soon as it has been read, and watchers are told.
     let stored = Recorder<SharedSubscriber<Int>>()
     struct Key: SharedReaderKey {
@@ -167,7 +167,7 @@ struct KeyedShareTests {
   }
 
   @Test("A failed first load keeps the default, and its error is shown until the key yields a value")
-  func failedFirstLoadKeepsTheDefault() async throws {
+  func failedFirstLoad() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     backend.loads.elements[0].continuation.resume(throwing: TestError(number: 3))
@@ -182,7 +182,7 @@ struct KeyedShareTests {
   // MARK: Changes that the key hears of
 
   @Test("A share follows the values and errors that its key yields")
-  func followsWhatTheKeyYields() {
+  func yieldedResults() {
     let backend = ScriptedBackend<Int>()
     @Shared(.scripted(backend)) var value = 1
     backend.yield(2)
@@ -197,7 +197,7 @@ struct KeyedShareTests {
   }
 
   @Test("A value or error that the key yields ends loading")
-  func whatTheKeyYieldsEndsLoading() {
+  func yieldEndingLoading() {
     let backend = ScriptedBackend<Int>()
     @Shared(.scripted(backend)) var value = 1
     let subscriber = backend.subscribers.elements[0]
@@ -213,7 +213,7 @@ struct KeyedShareTests {
   }
 
   @Test("A successful save clears the load error")
-  func aSaveThatSucceedsClearsBothErrors() async throws {
+  func clearedLoadError() async throws {
     let backend = ScriptedBackend<Int>(onSave: { save in
       save.continuation.resume(with: save.value == 2 ? .failure(TestError(number: 2)) : .success(()))
     })
@@ -228,7 +228,7 @@ struct KeyedShareTests {
   }
 
   @Test("A share is loading while its key reports so")
-  func showsThatTheKeyIsLoading() {
+  func reportedLoading() {
     let backend = ScriptedBackend<Int>()
     @Shared(.scripted(backend)) var value = 1
     #expect(!$value.isLoading)
@@ -239,7 +239,7 @@ struct KeyedShareTests {
   }
 
   @Test("A value that the key yields after the last share was dropped is ignored")
-  func ignoresWhatTheKeyYieldsAfterTheLastShareIsGone() {
+  func yieldAfterRelease() {
     let backend = ScriptedBackend<Int>()
     do {
       @Shared(.scripted(backend)) var value = 1
@@ -253,7 +253,7 @@ struct KeyedShareTests {
   // MARK: Explicit loads
 
   @Test("An explicit load takes the stored value")
-  func loadTakesWhatIsStored() async throws {
+  func explicitLoad() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     backend.loads.elements[0].continuation.resumeReturningInitialValue()
@@ -269,7 +269,7 @@ struct KeyedShareTests {
   }
 
   @Test("An explicit load that finds nothing returns to the default")
-  func loadOfNothingReturnsToTheDefault() async throws {
+  func explicitLoadOfNothing() async throws {
     let backend = ScriptedBackend<Int>()
     @Shared(.scripted(backend)) var value = 1
     $value.withLock { $0 = 2 }
@@ -278,7 +278,7 @@ struct KeyedShareTests {
   }
 
   @Test("An explicit load throws the key's error and keeps the value")
-  func loadThrowsWhatTheKeySays() async throws {
+  func explicitLoadError() async throws {
     let backend = ScriptedBackend<Int>(onLoad: { $0.continuation.resume(throwing: TestError(number: 1)) })
     @Shared(.scripted(backend)) var value = 1
     await #expect(throws: TestError(number: 1)) { try await $value.load() }
@@ -287,7 +287,7 @@ struct KeyedShareTests {
   }
 
   @Test("A cancelled load ends immediately, and its result still counts")
-  func cancelledLoadEndsAtOnceAndItsResultStillCounts() async throws {
+  func cancelledLoad() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     backend.loads.elements[0].continuation.resumeReturningInitialValue()
@@ -302,7 +302,7 @@ struct KeyedShareTests {
   }
 
   @Test("A load in a cancelled task does not reach the key")
-  func loadOfACancelledTaskAsksForNothing() async throws {
+  func loadInCancelledTask() async throws {
     let backend = ScriptedBackend<Int>()
     @Shared(.scripted(backend)) var value = 1
     let task = Task { [$value] in
@@ -314,7 +314,7 @@ struct KeyedShareTests {
   }
 
   @Test("A newer load replaces the result of an older one that finishes first")
-  func newerLoadWinsAfterAnOlderOneHasFinished() async throws {
+  func newerLoad() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     let shared = $value
@@ -330,7 +330,7 @@ struct KeyedShareTests {
   }
 
   @Test("An older load that finishes last is ignored")
-  func olderLoadThatFinishesLastIsIgnored() async throws {
+  func olderLoad() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     let shared = $value
@@ -343,7 +343,7 @@ struct KeyedShareTests {
   }
 
   @Test("The error of an older load is ignored")
-  func errorOfAnOlderLoadIsIgnored() async throws {
+  func olderLoadError() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     let shared = $value
@@ -357,7 +357,7 @@ struct KeyedShareTests {
   }
 
   @Test("A share is not loading once all concurrent loads have finished")
-  func isNotLoadingOnceAllLoadsHaveFinished() async {
+  func concurrentLoads() async {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
     backend.loads.elements[0].continuation.resumeReturningInitialValue()
@@ -399,7 +399,7 @@ struct KeyedShareTests {
   }
 
   @Test("A load of another key that finds nothing takes that key's default")
-  func loadsAnotherKeyWithADefault() async throws {
+  func otherKeyDefault() async throws {
     let shared = Shared(value: 1)
     try await shared.load(ScriptedKey<Int>.Default[.scripted(ScriptedBackend()), default: 7])
     #expect(shared.wrappedValue == 7)
@@ -422,7 +422,7 @@ struct KeyedShareTests {
   }
 
   @Test("Requiring a key throws when nothing is stored, even if the key has a default")
-  func requiringFailsWhenNothingIsStored() async {
+  func requiredNothing() async {
     await #expect(throws: NothingStoredError()) {
       _ = try await Shared(require: .scripted(ScriptedBackend<Int>()))
     }
@@ -432,7 +432,7 @@ struct KeyedShareTests {
   }
 
   @Test("Requiring a key throws the error of its load")
-  func requiringFailsAsLoadingDoes() async {
+  func requiredLoadError() async {
     let backend = ScriptedBackend<Int>(onLoad: { $0.continuation.resume(throwing: TestError(number: 2)) })
     await #expect(throws: TestError(number: 2)) {
       _ = try await Shared(require: .scripted(backend))
@@ -452,7 +452,7 @@ struct KeyedShareTests {
   // MARK: The end
 
   @Test("The box, key, values and subscription go away with the last share")
-  func everythingGoesAwayWithTheLastShare() async {
+  func releasedObjects() async {
     /// Keeps nothing that it is given.
     struct Key: SharedKey {
       let cancellations: Recorder<Void>

@@ -35,7 +35,7 @@ struct LeakTests {
   // Every leftover of a share, of its projection, its box or its observers holds the value, so it is enough to count
   // the values.
   @Test("A million shares leave nothing behind")
-  func aMillionSharesLeaveNothingBehind() async {
+  func millionShares() async {
     let census = Census()
     for _ in 0..<1_000 {
       weak var storage: InMemoryStorage?
@@ -57,7 +57,7 @@ struct LeakTests {
   }
 
   @Test("Mutations of a share that another thread points elsewhere leave nothing behind")
-  func mutationsOfAShareThatIsMadeToPointElsewhereMeanwhileLeaveNothingBehind() {
+  func mutationsDuringPointing() {
     let census = Census()
     do {
       let share = Shared(value: Town(mayor: Citizen(census)))
@@ -76,7 +76,7 @@ struct LeakTests {
   }
 
   @Test("A mutation keeps its value alive when the share is pointed elsewhere meanwhile")
-  func aMutationKeepsTheValueThatItsShareDoesNotPointToAnyMore() {
+  func valueDuringMutation() {
     let census = Census()
     let share = Shared(value: Town(mayor: Citizen(census)))
     let (isSwapped, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -5,7 +5,7 @@ import Testing
 @Suite("Shares of plain values", .timeLimit(.minutes(5)))
 struct PlainValueTests {
   @Test("A share is made from a plain value")
-  func aPlainValueIsShared() {
+  func sharedPlainValue() {
     struct State {
       @Shared var count: Int
 
@@ -21,7 +21,7 @@ struct PlainValueTests {
   }
 
   @Test("A failure names the file and line where a plain value is shared")
-  func aPlainValueIsDeclaredWhereItIsWritten() {
+  func locationOfFailure() {
     let line: UInt = #line + 2
     let failures = FailureRecorder.failures {
       let count = Shared(0)
@@ -31,7 +31,7 @@ struct PlainValueTests {
   }
 
   @Test("Passing a key as a plain value is reported")
-  func aShareOfAKeyAsAPlainValueIsReported() {
+  func misplacedKey() {
     let key = InMemoryKey<Int>.inMemory("count")
     withKnownIssue {
       _ = Shared(key)
@@ -41,7 +41,7 @@ struct PlainValueTests {
   }
 
   @Test("A key of an optional needs no default")
-  func aKeyOfAnOptionalNeedsNoDefault() {
+  func keyOfOptional() {
     let share = Shared<Int?>(.inMemory("optional"))
     #expect(share.wrappedValue == nil)
     let reader = SharedReader<Int?>(.inMemory("optional"))
@@ -50,7 +50,7 @@ struct PlainValueTests {
   }
 
   @Test("A key with a default makes shares and readers of one value")
-  func aKeyWithADefaultGivesSharesAndReaders() {
+  func keyWithDefault() {
     @Shared(.bakedIn) var share
     @SharedReader(.bakedIn) var reader
     @SharedReader(wrappedValue: 7, .bakedIn) var withAnotherDefault

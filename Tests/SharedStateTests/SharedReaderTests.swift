@@ -13,7 +13,7 @@ struct SharedReaderTests {
   }
 
   @Test("A reader stays with the value that its share pointed to")
-  func staysWithWhatTheSharePointedTo() {
+  func repointedShare() {
     let shared = Shared(value: 1)
     let reader = SharedReader(shared)
     shared.projectedValue = Shared(value: 2)
@@ -29,7 +29,7 @@ struct SharedReaderTests {
   }
 
   @Test("Assigning to a projected reader points its copies to the new value")
-  func assigningPointsToSomethingElse() {
+  func assignedReader() {
     @SharedReader var value: Int
     _value = SharedReader(value: 1)
     let copy = $value
@@ -39,7 +39,7 @@ struct SharedReaderTests {
   }
 
   @Test("A reader follows a key that cannot be written")
-  func readsAKeyThatCannotBeWritten() {
+  func readOnlyKey() {
     let backend = ScriptedBackend<Int>.storing(4)
     @SharedReader(ScriptedReaderKey(backend: backend)) var value = 0
     #expect(value == 4)
@@ -48,7 +48,7 @@ struct SharedReaderTests {
   }
 
   @Test("A reader and a share of one key share one box")
-  func sharesTheBoxOfAKeyThatIsWritten() {
+  func boxOfKey() {
     let backend = ScriptedBackend<Int>()
     @SharedReader(.scripted(backend)) var reader = 1
     @Shared(.scripted(backend)) var shared = 2
@@ -59,7 +59,7 @@ struct SharedReaderTests {
   }
 
   @Test("A reader of an optional has nil as its default")
-  func hasADefaultOfNilForOptionals() {
+  func nilAsDefault() {
     let backend = ScriptedBackend<Int?>()
     @SharedReader(ScriptedReaderKey(backend: backend)) var value: Int?
     #expect(value == nil)

@@ -6,7 +6,7 @@ import Testing
 @Suite("Shared", .timeLimit(.minutes(5)))
 struct SharedTests {
   @Test("Copies of a share have one value")
-  func sharesOneValueAmongItsCopies() {
+  func valueOfCopies() {
     let shared = Shared(value: 1)
     let copy = shared
     let another = Shared(projectedValue: shared)
@@ -18,7 +18,7 @@ struct SharedTests {
   }
 
   @Test("Structs with the same share as a member have one value")
-  func isAMemberOfAValueType() {
+  func memberOfStructs() {
     struct Model {
       @Shared var count: Int
     }
@@ -42,7 +42,7 @@ struct SharedTests {
   }
 
   @Test("A share holds a value that is not Sendable")
-  func holdsValuesThatAreNotSendable() {
+  func nonSendableValue() {
     final class Counter {
       var count = 0
     }
@@ -54,7 +54,7 @@ struct SharedTests {
   }
 
   @Test("withLock returns the result of its closure")
-  func givesBackWhatTheClosureReturns() {
+  func resultOfClosure() {
     let shared = Shared(value: [1, 2, 3])
     let last = shared.withLock { $0.popLast() }
     #expect(last == 3)
@@ -62,7 +62,7 @@ struct SharedTests {
   }
 
   @Test("A thrown error leaves the value and its version unchanged")
-  func errorLeavesTheValueAndItsVersionAsTheyWere() {
+  func versionAfterError() {
     let shared = Shared(value: [1])
     let version = shared.projection.place.box.version
     #expect(throws: TestError(number: 5)) {
@@ -94,7 +94,7 @@ struct SharedTests {
   }
 
   @Test("withLock mutates in place unless its closure can throw")
-  func mutatesInPlaceUnlessTheClosureCanThrow() throws {
+  func mutationInPlace() throws {
     final class Storage {}
     struct Value {
       var storage = Storage()
@@ -110,7 +110,7 @@ struct SharedTests {
   }
 
   @Test("A value replaced by a throwing closure is released outside the lock")
-  func replacedValueOfAThrowingClosureIsReleasedOutsideTheLock() throws {
+  func replacedValueRelease() throws {
     let reads = Recorder<Bool>()
     let shared = Shared(value: Tracked())
     shared.withLock { value in
@@ -124,7 +124,7 @@ struct SharedTests {
   }
 
   @Test("A value discarded by a throwing closure is released outside the lock")
-  func discardedValueOfAThrowingClosureIsReleasedOutsideTheLock() {
+  func discardedValueRelease() {
     let reads = Recorder<Bool>()
     let shared = Shared(value: Tracked())
     #expect(throws: TestError()) {
@@ -137,7 +137,7 @@ struct SharedTests {
   }
 
   @Test("Assigning to a projection points its copies elsewhere, but not shares made from it")
-  func assigningPointsAllCopiesToSomethingElse() {
+  func assignedProjection() {
     @Shared var value: Int
     _value = Shared(value: 1)
     let copy = $value
@@ -149,14 +149,14 @@ struct SharedTests {
   }
 
   @Test("Shares and readers are equal when their values are equal")
-  func isEqualWhenTheValuesAre() {
+  func equalValues() {
     #expect(Shared(value: 1) == Shared(value: 1))
     #expect(Shared(value: 1) != Shared(value: 2))
     #expect(SharedReader(value: 1) == SharedReader.constant(1))
   }
 
   @Test("Shares and readers have the identity of their value")
-  func hasTheIdentityOfItsValue() {
+  func identityOfValue() {
     struct Item: Identifiable {
       let id: Int
     }
@@ -171,7 +171,7 @@ struct SharedTests {
   }
 
   @Test("A share without a key has nothing to load or save")
-  func inMemoryOnlyHasNothingToLoadOrSave() async throws {
+  func shareWithoutKey() async throws {
     let shared = Shared(value: 1)
     try await shared.load()
     try await shared.save()
@@ -182,7 +182,7 @@ struct SharedTests {
   }
 
   @Test("The value is released with the last share")
-  func valueGoesAwayWithTheLastShare() {
+  func releasedValue() {
     let value: Weak<Tracked>
     let box: Weak<Box>
     do {

@@ -34,7 +34,7 @@ struct BotTests {
   }
 
   @Test("The bot sends a reminder when its time is up")
-  func itRemindsWhenTimeIsUp() async {
+  func dueReminder() async {
     let store = makeStore()
     await store.send(.heard(name: "ann", text: "!remind 60 tea is ready")) {
       $0.lines = ["ann": 1]
@@ -60,7 +60,7 @@ struct BotTests {
   }
 
   @Test("The bot explains incomplete commands and counts lines")
-  func itSaysHowToAsk() async {
+  func incompleteCommands() async {
     let store = makeStore()
     store.exhaustivity = .off
     for text in ["!roll", "!remind tea", "!lines", "hello"] { await store.send(.heard(name: "ann", text: text)) }

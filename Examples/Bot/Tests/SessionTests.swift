@@ -23,7 +23,7 @@ struct SessionTests {
   }
 
   @Test("A session read from its JSON lines is replayed to the same state")
-  func aSessionIsReplayedFromItsLines() async throws {
+  func replayedSession() async throws {
     let (log, state) = await recordSession()
     #expect(log.actions.map(\.isSentByEffect) == [false, false, true, false, true, false])
     let read = try ActionLogOf<Bot>(jsonLines: log.jsonLines())
@@ -31,7 +31,7 @@ struct SessionTests {
   }
 
   @Test("The replay of a forged log names the first action that differs")
-  func theFirstActionThatDiffersIsNamed() async throws {
+  func forgedLog() async throws {
     let (log, _) = await recordSession()
     let lines = String(decoding: try log.jsonLines(), as: UTF8.self)
     // Another person has said the first line.

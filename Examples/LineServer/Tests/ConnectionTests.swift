@@ -51,7 +51,7 @@ struct ConnectionTests {
   }
 
   @Test("A connection opens, answers a line and disconnects")
-  func everyStepOfAnAnswerIsKnown() async {
+  func connectionSteps() async {
     let store = makeStore()
     await store.send(.accepted(1)) { $0.connections = [Connection.State(id: 1, values: $0.$values)] }
     await store.receive(.connections(.element(id: 1, action: .opened)))
@@ -67,7 +67,7 @@ struct ConnectionTests {
   }
 
   @Test("A client that is idle for 60 seconds is disconnected")
-  func whoSaysNothingIsDisconnected() async {
+  func idleClient() async {
     let store = makeStore()
     store.exhaustivity = .off
     await store.send(.accepted(1))
@@ -84,7 +84,7 @@ struct ConnectionTests {
   }
 
   @Test("The timer of a client ends when the client disconnects")
-  func whoGoesTakesTheTimerAlong() async {
+  func timerAfterDisconnect() async {
     let store = makeStore()
     store.exhaustivity = .off
     await store.send(.accepted(1))
@@ -96,7 +96,7 @@ struct ConnectionTests {
   }
 
   @Test("The last answer is sent before the connection closes, and later lines get none")
-  func aLastAnswerIsSentBeforeTheEnd() async {
+  func lastAnswer() async {
     let store = makeStore()
     store.exhaustivity = .off
     await store.send(.accepted(1))

@@ -15,7 +15,7 @@ struct SocketTests {
   }
 
   @Test("Answers arrive in the order of the lines")
-  func answersComeInTheOrderOfTheLines() async throws {
+  func answerOrder() async throws {
     try await withServer { server in
       let client = try LineClient(port: server.port)
       for number in 0..<200 { try client.say("PUT n \(number)\r\nGET n") }
@@ -31,7 +31,7 @@ struct SocketTests {
   }
 
   @Test("A line that is too long gets no answer, and other clients are served")
-  func aLineThatIsTooLongEndsTheConnection() async throws {
+  func tooLongLine() async throws {
     try await withServer { server in
       let client = try LineClient(port: server.port)
       try client.say(String(repeating: "x", count: 5_000))
@@ -45,7 +45,7 @@ struct SocketTests {
   }
 
   @Test("The server serves 400 clients and removes all of them when they leave")
-  func manyClientsAreServedAndLeaveNothingBehind() async throws {
+  func manyClients() async throws {
     DescriptorLimit.raise()
     try await withServer { server in
       let clients = try (0..<400).map { _ in try LineClient(port: server.port) }

@@ -53,7 +53,7 @@ struct WorkflowTests {
   }
 
   @Test("A seed that makes a bank charge twice does so in every run")
-  func aBankThatChargesOftenChargesTwiceWithSomeSeedEachTime() async throws {
+  func doubleCharge() async throws {
     let bad = Mutex<UInt64?>(nil)
     await withKnownIssue {
       let seed = await TestWorld.explore(seeds: 1...1_000) { world in
@@ -70,7 +70,7 @@ struct WorkflowTests {
   }
 
   @Test("A bank that charges once charges once with a thousand seeds")
-  func aBankThatChargesOnceChargesOnceWithAThousandSeeds() async {
+  func singleCharge() async {
     await TestWorld.explore(seeds: 1...1_000) { world in
       let charges = try await Self.order(in: world, chargesOnce: true)
       #expect(charges.map(\.amount) == [1_999])
@@ -80,7 +80,7 @@ struct WorkflowTests {
   private struct Refusal: Error {}
 
   @Test("A payment that the bank refuses is retried after a pause")
-  func whatTheBankRefusesIsTriedAgain() async {
+  func refusedPayment() async {
     let clock = TestClock()
     let refusals = Mutex(1)
     let store = TestStore(initialState: Payment.State()) {

@@ -35,7 +35,7 @@ struct FlagsServiceTests {
   }
 
   @Test("Both instances serve a flag")
-  func aFlagIsServedByBothInstances() async throws {
+  func sharedFlag() async throws {
     try await withInstances { first, second in
       #expect(try await first.get("/flags/dark-mode").status == 404)
       #expect(try await first.put("/flags/dark-mode", "true") == .init(text: "true"))
@@ -46,7 +46,7 @@ struct FlagsServiceTests {
   }
 
   @Test("Only one of two instances adds the last flag within the limit")
-  func onlyOneInstanceAddsTheLastFlag() async throws {
+  func lastFlag() async throws {
     redis.set("flags-service", #"{"flags":{"a":true},"limits":{"maximumFlags":2,"maximumNameLength":3}}"#)
     try await withInstances { first, second in
       async let one = first.put("/flags/b", "true").status
@@ -59,7 +59,7 @@ struct FlagsServiceTests {
   }
 
   @Test("An instance without Redis is not ready but keeps serving")
-  func anInstanceWithoutRedisIsNotReadyButGoesOn() async throws {
+  func lostRedis() async throws {
     try await withInstances { first, second in
       redis.refuseConnections()
       try await eventually("the end of the connection") { try await first.get("/ready").status == 503 }
@@ -75,7 +75,7 @@ struct FlagsServiceTests {
   }
 
   @Test("An instance whose settings cannot be read is healthy but not ready")
-  func settingsThatCannotBeReadAreNotReady() async throws {
+  func unreadableSettings() async throws {
     try await withInstances { first, _ in
       redis.set("flags-service", "no document")
       try await eventually("not ready") { try await first.get("/ready").status == 503 }

@@ -10,7 +10,7 @@ import Testing
 @Suite("Instances in their own processes", .timeLimit(.minutes(5)))
 struct ProcessTests {
   @Test("Three instances agree before and after an outage, and exit cleanly")
-  func threeInstancesAgreeThroughAnOutageAndEndCleanly() async throws {
+  func threeInstances() async throws {
     let redis = try PrivateRedisServer(isPersistent: true)
     var instances: [Instance] = []
     for _ in 1...3 { instances.append(try await Instance(redis: redis.url)) }

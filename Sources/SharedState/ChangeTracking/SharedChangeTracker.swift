@@ -14,8 +14,9 @@ import Synchronization
 /// detached tasks and other services. It compares the value before the first change with the present one, so a value
 /// that is equal again has not changed. Values that are not `Equatable` are compared by their dumps.
 ///
-/// Changes that are not asserted when the tracker is released fail the test, at the line that made the first one. Of
-/// nested trackers only the innermost one sees a change. A tracker may be used from any thread.
+/// Changes that are not asserted when the tracker is released fail the test, at the line that made the first one. A task
+/// that was started in a scope holds the tracker until it has ended, perhaps during a later test: call `assert` where
+/// that may happen. Of nested trackers only the innermost one sees a change. A tracker may be used from any thread.
 public final class SharedChangeTracker: Sendable {
   private struct State {
     var changes: [ObjectIdentifier: (number: Int, change: TrackedChange)] = [:]

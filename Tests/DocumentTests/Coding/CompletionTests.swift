@@ -33,7 +33,7 @@ struct CompletionTests {
   }
 
   @Test("Missing required members are taken from the default")
-  func whatIsRequiredIsTakenFromTheDefault() throws {
+  func missingRequiredMembers() throws {
     let completed = try complete(#"{"limit":20,"limits":{"burst":3},"list":[],"map":{},"mode":{"fast":{"level":9}}}"#)
     var expected = Config(limit: 20, comment: nil, limits: Limits(burst: 3), list: [], map: [:], optional: nil)
     expected.mode = .fast(level: 9, name: "x")
@@ -49,7 +49,7 @@ struct CompletionTests {
   }
 
   @Test("A missing member inside a collection is an error")
-  func nothingIsTakenInsideOfCollections() {
+  func memberInsideCollection() {
     #expect(throws: DecodingError.self) { try complete(#"{"list":[{"burst":1}]}"#) }
     #expect(throws: DecodingError.self) { try complete(#"{"map":{"a":{"burst":1}}}"#) }
   }
@@ -61,7 +61,7 @@ struct CompletionTests {
   }
 
   @Test("An unknown or missing enum case is an error")
-  func anotherCaseHasNoDefault() {
+  func unknownCase() {
     #expect(throws: DecodingError.self) { try complete(#"{"mode":{"other":{}}}"#) }
     #expect(throws: DecodingError.self) { try complete(#"{"mode":{}}"#) }
   }

@@ -152,7 +152,7 @@ struct ContainerComparisonTests {
 
   /// A JSONEncoder's values in nested containers do not know what is around the containers.
   @Test("Coding paths of values in nested containers are complete")
-  func pathsOfNestedValuesAreWhole() throws {
+  func nestedPaths() throws {
     let text = try Coders().text(Paths(isDeep: true))
     #expect(
       text.contains(#""g":{"a":"g","b":["g.b",{"a":"g.b.<1>","b":["g.b.<1>.b.<0>"]},"g.b.<2>","g.b.<3>"],"c":"g.c"}"#)
@@ -310,7 +310,7 @@ struct ContainerComparisonTests {
     "Empty containers are written as Foundation writes them",
     arguments: [[], [.prettyPrinted], [.prettyPrinted, .withoutEscapingSlashes]] as [JSONEncoder.OutputFormatting]
   )
-  func emptyContainersAreWrittenAlike(_ formatting: JSONEncoder.OutputFormatting) throws {
+  func emptyContainers(_ formatting: JSONEncoder.OutputFormatting) throws {
     let both = try Comparison { encoder, _ in encoder.outputFormatting = formatting.union(.sortedKeys) }
     try both.write(Nothing())
     try both.write([Nothing()])

@@ -6,7 +6,7 @@ import Testing
 @Suite("DocumentDecoder: random documents", .timeLimit(.minutes(5)))
 struct DecoderPropertyTests {
   @Test("Random values are read as Foundation reads them", arguments: 0..<40)
-  func valuesAreAsFoundationReadsThem(block: Int) throws {
+  func randomValuesRead(block: Int) throws {
     for seed in (block * 500)..<((block + 1) * 500) {
       let settings = Settings(seed: seed)
       var generator = Generator(seed: ~seed)

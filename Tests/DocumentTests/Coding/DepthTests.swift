@@ -82,7 +82,7 @@ struct DepthTests {
 
   /// How many values fit depends on the compiler. The test is that nothing crashes.
   @Test("Nested values of a wide type do not overflow the stack", arguments: [32, 100, 200, 255, 256, 511, 512])
-  func wideValuesFillNoStack(count: Int) async throws {
+  func wideValues(count: Int) async throws {
     let coders = try Coders()
     let isWritten = try await onThread(stackSize: 2 << 20) {
       [Wide.boxed(count), Wide.listed(count)].map { (try? coders.encoder.encode($0)) != nil }

@@ -6,7 +6,7 @@ import Testing
 @Suite("DocumentEncoder: random values", .timeLimit(.minutes(5)))
 struct EncoderPropertyTests {
   @Test("Random values are written as Foundation writes them", arguments: 0..<40)
-  func textIsAsFoundationWritesIt(block: Int) throws {
+  func randomValuesWritten(block: Int) throws {
     for seed in (block * 500)..<((block + 1) * 500) {
       let settings = Settings(seed: seed)
       var generator = Generator(seed: ~seed)

@@ -14,12 +14,12 @@ struct EncoderTests {
   }
 
   @Test("Members are written in the order of the type")
-  func membersAreInTheOrderOfTheType() throws {
+  func memberOrder() throws {
     #expect(try Coders().text(Pair()) == #"{"zulu":1,"alpha":"x"}"#)
   }
 
   @Test("Sets are written in canonical order")
-  func setsAreInCanonicalOrder() throws {
+  func canonicalSets() throws {
     let coders = try Coders()
     #expect(try coders.text(Set([10, 9, -1, 100])) == "[-1,9,10,100]")
     #expect(
@@ -33,7 +33,7 @@ struct EncoderTests {
   }
 
   @Test("Dictionaries are written in canonical order, as objects where their keys allow it")
-  func dictionariesAreObjectsInCanonicalOrder() throws {
+  func canonicalDictionaries() throws {
     let coders = try Coders()
     #expect(try coders.text(["b": 1, "a": 2, "é": 3]) == #"{"a":2,"b":1,"é":3}"#)
     #expect(try coders.text([10: "x", 9: "y", -1: "z"]) == #"{"-1":"z","9":"y","10":"x"}"#)
@@ -48,7 +48,7 @@ struct EncoderTests {
   }
 
   @Test("Dictionaries become arrays on request, unless their keys are strings or integers")
-  func dictionariesAreArraysWhereThatIsAskedFor() throws {
+  func dictionariesAsArrays() throws {
     let coders = try Coders(usesArraysForDictionaries: true)
     #expect(try coders.text([Level.high: 1, .low: 2]) == "[2,2,10,1]")
     #expect(try coders.text(["b": 1, "a": 2]) == #"{"a":2,"b":1}"#)
@@ -56,7 +56,7 @@ struct EncoderTests {
   }
 
   @Test("Dictionaries are read in both forms")
-  func dictionariesAreReadInBothForms() throws {
+  func dictionariesInBothForms() throws {
     let id = UUID()
     for coders in [try Coders(), try Coders(usesArraysForDictionaries: true)] {
       func survives<Value: Codable & Equatable>(_ value: Value) throws {
@@ -77,7 +77,7 @@ struct EncoderTests {
   }
 
   @Test("Different keys with the same text stay separate")
-  func keysThatBecomeTheSameStayApart() throws {
+  func keysWithSameText() throws {
     struct Odd: Codable, Hashable {
       var id: Int
       func encode(to encoder: any Encoder) throws {
@@ -89,7 +89,7 @@ struct EncoderTests {
   }
 
   @Test("Repeated names in an element of a set do not affect other elements")
-  func elementsOfASetHaveNothingOfEachOther() throws {
+  func repeatedNamesInSet() throws {
     struct Element: Encodable, Hashable {
       let id: Int
       func encode(to encoder: any Encoder) throws {
@@ -191,7 +191,7 @@ struct EncoderTests {
   }
 
   @Test("Keys of dictionaries keep their cases and values")
-  func keysStayWhatTheyAre() throws {
+  func preservedKeys() throws {
     func survives<Key: Codable & Hashable>(_ dictionary: [Key: Int], as text: String) throws {
       for coders in [try Coders(), try Coders(usesArraysForDictionaries: true)] {
         #expect(try coders.value([Key: Int].self, coders.text(dictionary)) == dictionary)
@@ -210,7 +210,7 @@ struct EncoderTests {
   }
 
   @Test("A value that fails to encode leaves no text behind")
-  func whatFailsLeavesNothingBehind() throws {
+  func failedValueText() throws {
     struct Failing: Encodable {
       struct Reason: Error {}
       func encode(to encoder: any Encoder) throws {
@@ -233,7 +233,7 @@ struct EncoderTests {
   }
 
   @Test("A second container of the same name continues the first")
-  func containersOfTheSameNameGoOn() throws {
+  func continuedContainer() throws {
     struct Twice: Encodable {
       func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Name.self)
@@ -250,7 +250,7 @@ struct EncoderTests {
   }
 
   @Test("Repeated names among many are written once, with the last value")
-  func manyNamesAreFoundToBeRepeated() throws {
+  func manyRepeatedNames() throws {
     struct Many: Encodable {
       func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Name.self)
@@ -286,7 +286,7 @@ struct EncoderTests {
   }
 
   @Test("Subclasses of the JSON coders and JSON5 decoders are not supported")
-  func subclassesAreNotTakenFor() {
+  func unsupportedCoders() {
     class Own: JSONEncoder, @unchecked Sendable {}
     class OwnDecoder: JSONDecoder, @unchecked Sendable {}
     #expect(DocumentEncoder(Own()) == nil)

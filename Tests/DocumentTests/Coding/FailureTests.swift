@@ -19,7 +19,7 @@ struct FailureTests {
   }
 
   @Test("A failure states its place, what was expected and what was found")
-  func failuresTellWhatWasExpected() throws {
+  func failureDescription() throws {
     #expect(try failure(#"{"items":[{"limit":"secret"}],"name":""}"#) == "items[0].limit: expected Int, found a string")
     #expect(try failure(#"{"items":[{"limit":1},{}],"name":""}"#) == "items[1].limit: expected a value, found nothing")
     #expect(try failure(#"{"items":[],"name":null}"#) == "name: expected String, found null")
@@ -78,7 +78,7 @@ struct FailureTests {
   }
 
   @Test("An unknown case found by another decoder names the enum")
-  func unknownCasesAreNamedForOtherDecoders() throws {
+  func otherDecoderCase() throws {
     let text = #"{"plan":"a-secret"}"#
     let error = #expect(throws: DecodingError.self) { try JSONDecoder().decode(Strict.self, from: Data(text.utf8)) }
     #expect(try DecodingFailure(#require(error)).description == "plan: expected a case of Plan")
@@ -119,7 +119,7 @@ struct FailureTests {
   }
 
   @Test("Paths do not show the keys of dictionaries")
-  func keysOfDictionariesAreNotShown() throws {
+  func hiddenDictionaryKeys() throws {
     #expect(
       try failure(of: Maps.self, #"{"users":{"me@example.com":{"limit":"x"}}}"#)
         == "users[…].limit: expected Int, found a string"
@@ -142,7 +142,7 @@ struct FailureTests {
   }
 
   @Test("Paths from other decoders do not show the keys of dictionaries")
-  func pathsOfOthersShowNoKeys() throws {
+  func otherDecoderPaths() throws {
     func failure<Value: Decodable>(_ type: Value.Type, _ text: String) throws -> String {
       do {
         _ = try JSONDecoder().decode(type, from: Data(text.utf8))
@@ -160,7 +160,7 @@ struct FailureTests {
   }
 
   @Test("Paths are shortened, and their control characters are escaped")
-  func pathsAreShortAndHarmless() throws {
+  func shortenedPaths() throws {
     #expect(
       try failure(of: Maps.self, #"{"o\u001b\n\u202ed":"x"}"#)
         == #"o\u{1B}\u{A}\u{202E}d: expected Int, found a string"#
@@ -176,7 +176,7 @@ struct FailureTests {
   }
 
   @Test("Unpaired surrogates fail only where they are read")
-  func surrogatesWithoutTheirHalvesFailWhereTheyAreRead() throws {
+  func unpairedSurrogates() throws {
     let coders = try Coders()
     #expect(throws: DecodingError.self) { try coders.value([String].self, #"["\ud800"]"#) }
     #expect(throws: DecodingError.self) { try coders.value([String: Int].self, #"{"\udc00":1}"#) }
@@ -184,7 +184,7 @@ struct FailureTests {
   }
 
   @Test("The first of repeated members is read")
-  func theFirstOfRepeatedMembersCounts() throws {
+  func repeatedMembers() throws {
     let coders = try Coders()
     #expect(try coders.value(Inner.self, #"{"limit":1,"l\u0069mit":2}"#).limit == 1)
     #expect(try coders.value([String: Int].self, #"{"a":1,"b":2,"a":3}"#) == ["a": 1, "b": 2])

@@ -37,7 +37,7 @@ struct FormTests {
     "Lists, sets, dictionaries, enums and counters have forms of their own",
     arguments: [JSONEncoder.OutputFormatting(), .sortedKeys]
   )
-  func eachKindHasItsForm(
+  func formPerKind(
     _ formatting: JSONEncoder.OutputFormatting
   ) throws {
     let forms = try Coders { encoder, _ in encoder.outputFormatting = formatting }.forms(Shop()).mapValues(name)
@@ -73,7 +73,7 @@ struct FormTests {
   }
 
   @Test("The form of a set reads the identity and canonical text of an element")
-  func setsReadElementsAndTheirTexts() throws {
+  func setForm() throws {
     let coders = try Coders()
     guard case .set(let form) = try coders.forms(Set([Item(id: 1)])).values.first else {
       Issue.record("A set must have its form.")

@@ -12,7 +12,7 @@ struct LargeDocumentTests {
   }
 
   @Test("Elements of a large list are read one by one")
-  func theElementsOfAListAreReadOneByOne() throws {
+  func largeList() throws {
     let coders = try Coders()
     let items = (0..<100_000).map { Item(id: $0) }
     let formed = try coders.encoder.encode(items, formsReadBy: coders.decoder).formed()
@@ -25,7 +25,7 @@ struct LargeDocumentTests {
   }
 
   @Test("Invalid elements of a large set are refused one by one")
-  func theElementsOfASetThatAreNoneAreReadOneByOne() throws {
+  func invalidSetElements() throws {
     let coders = try Coders()
     guard case .set(let form) = try coders.forms(Set([Anything.number(1)])).values.first else {
       Issue.record("A set must have its form.")
@@ -114,7 +114,7 @@ struct LargeDocumentTests {
   }
 
   @Test("Failed attempts to decode values do not slow down a large document")
-  func whatIsTriedInVainIsNotLookedFor() throws {
+  func failedAttempts() throws {
     let coders = try Coders()
     let texts = (0..<100_000).map { "\"\($0)\"" }
     let array = "[\(texts.joined(separator: ","))]"

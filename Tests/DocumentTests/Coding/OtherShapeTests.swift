@@ -40,7 +40,7 @@ struct OtherShapeTests {
   }
 
   @Test("An object without a known member is of another shape")
-  func objectsWithoutAKnownMemberAreOfAnotherShape() throws {
+  func noKnownMember() throws {
     #expect(try isOther(Config.self, #"{"x":5}"#, default: Config()))
     #expect(try isOther(Lenient.self, #"{"x":5,"y":{"limit":1}}"#))
     #expect(try isOther(Wrapper.self, #"{"x":5}"#, default: Wrapper(config: Config())))

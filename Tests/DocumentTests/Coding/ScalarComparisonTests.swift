@@ -74,14 +74,14 @@ struct ScalarComparisonTests {
   func numbersAreReadAlike(text: String) throws { try readAll(text) }
 
   @Test("Other values are read as Foundation reads them", arguments: others)
-  func otherScalarsAreReadAlike(text: String) throws { try readAll(text) }
+  func otherValuesRead(text: String) throws { try readAll(text) }
 
   /// Integers with an exponent. Large ones are read as integers only by our decoder.
   @Test(
     "Large numbers with an exponent are read as Foundation reads them",
     arguments: ["3.4028235e38", "1e22", "1e23", "-1e39"]
   )
-  func largeNumbersAreReadAlike(text: String) throws {
+  func largeNumbers(text: String) throws {
     try Comparison().read(Double.self, text)
     try Comparison().read(Float.self, text)
     try Comparison().read(Decimal.self, text)
@@ -96,7 +96,7 @@ struct ScalarComparisonTests {
   }
 
   @Test("Text that is not JSON is refused by both decoders", arguments: broken)
-  func whatIsNoJSONIsRefusedAlike(text: String) throws {
+  func invalidJSON(text: String) throws {
     let both = try Comparison()
     both.refuse(Int.self, text)
     both.refuse(String.self, text)
@@ -191,7 +191,7 @@ struct ScalarComparisonTests {
   }
 
   @Test("Other values are written as Foundation writes them")
-  func otherValuesAreWrittenAlike() throws {
+  func otherValuesWritten() throws {
     let both = try Comparison()
     try both.write(true)
     try both.write(Int?.none)

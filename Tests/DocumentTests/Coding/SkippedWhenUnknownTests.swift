@@ -27,20 +27,20 @@ struct SkippedWhenUnknownTests {
     "A value of another kind is an error",
     arguments: [#"["a",1]"#, #"["a",null]"#, #"["a",{}]"#, #"["a",["b"]]"#, #"{"a":1}"#]
   )
-  func valuesOfAnotherKindAreErrors(text: String) {
+  func otherKind(text: String) {
     #expect(throws: DecodingError.self) { try value([Flag].self, text) }
     #expect(throws: DecodingError.self) { try value(Set<Flag>.self, text) }
   }
 
   @Test("An unknown single value, dictionary value or optional element is an error")
-  func aSingleUnknownValueIsAnError() {
+  func singleUnknownValue() {
     #expect(throws: DecodingError.self) { try value(Flag.self, #""x""#) }
     #expect(throws: DecodingError.self) { try value([String: Flag].self, #"{"a":"x"}"#) }
     #expect(throws: DecodingError.self) { try value([Flag?].self, #"["x"]"#) }
   }
 
   @Test("The value of a skipped entry is not read")
-  func theValueOfASkippedEntryIsNotRead() throws {
+  func skippedEntry() throws {
     #expect(try value([Flag: Int].self, #"{"x":"no number","a":2}"#) == [.a: 2])
   }
 
@@ -77,7 +77,7 @@ struct SkippedWhenUnknownTests {
   }
 
   @Test("Changes of both sides to a list with unknown elements are merged")
-  func changesOfBothSidesMeet() throws {
+  func mergedChanges() throws {
     let merged = try merge(#"["x","a"]"#, #"["x","a","y"]"#) { (flags: inout [Flag]) in flags = [.a, .b] }
     for flag in ["x", "a", "b", "y"] { #expect(merged.contains("\"\(flag)\"")) }
     #expect(try merge(#"["x","a"]"#, #"["a"]"#) { (flags: inout [Flag]) in flags = [.a, .b] } == #"["a","b"]"#)

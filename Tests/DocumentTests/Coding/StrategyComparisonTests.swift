@@ -174,7 +174,7 @@ struct StrategyComparisonTests {
   }
 
   @Test("Names that become equal are coded as by Foundation")
-  func namesThatBecomeTheSameAreAlike() throws {
+  func namesBecomingEqual() throws {
     let both = try Comparison { encoder, decoder in
       (encoder.keyEncodingStrategy, decoder.keyDecodingStrategy) = (.convertToSnakeCase, .convertFromSnakeCase)
     }

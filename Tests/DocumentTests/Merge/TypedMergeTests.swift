@@ -65,7 +65,7 @@ struct TypedMergeTests {
   }
 
   @Test("A list whose identities are not in the document is replaced whole")
-  func listsWithoutIdentitiesInTheDocumentAreLeaves() throws {
+  func listWithoutIdentities() throws {
     let names = #"[{"name":"a"},{"name":"b"}]"#
     let others = #"[{"name":"a"},{"name":"x"}]"#
     func nameOnly(_ text: String) throws -> [String?] {
@@ -89,7 +89,7 @@ struct TypedMergeTests {
   }
 
   @Test("A set whose identities are not in the document is replaced whole")
-  func setsWithoutIdentitiesInTheDocumentAreLeaves() throws {
+  func setWithoutIdentities() throws {
     let raw = #"[{"name":"a"}]"#
     let merged = try merge(raw, #"[{"name":"x"}]"#) { (set: inout Set<Unwritten>) in set = [Unwritten(name: "c")] }
     #expect(merged == #"[{"name":"c"}]"#)
@@ -130,7 +130,7 @@ struct TypedMergeTests {
   }
 
   @Test("The cases of an enum that share one object are never mixed")
-  func casesInOneObjectAreNeverMixed() throws {
+  func unmixedCases() throws {
     let raw = #"{"shape":{"type":"circle","radius":1},"title":"a"}"#
     let theirs = #"{"shape":{"type":"circle","radius":5},"title":"b"}"#
     let merged = try merge(raw, theirs) { (drawing: inout Drawing) in drawing.shape = .square(side: 2) }
@@ -168,7 +168,7 @@ struct TypedMergeTests {
   }
 
   @Test("A type that defines its own merge applies it at any depth")
-  func aTypeMergesItsValuesAtAnyDepth() throws {
+  func nestedCustomMerge() throws {
     func places(_ range: String) -> String {
       #"{"member":\#(range),"entries":{"a":\#(range)},"list":[{"id":1,"range":\#(range)}],"#
         + #""payload":{"some":{"range":\#(range)}}}"#
@@ -183,7 +183,7 @@ struct TypedMergeTests {
   }
 
   @Test("The merge of a type runs only where both sides have changed its value")
-  func aTypeIsNotAskedWhereOnlyOneSideHasChangedItsValue() throws {
+  func oneSidedChange() throws {
     let raw = #"{"lower":3,"upper":4,"isMerged":false,"unknown":1}"#
     let mine = try merge(raw, raw) { (range: inout Range) in range.lower = 1 }
     #expect(mine == #"{"lower":1,"upper":4,"isMerged":false,"unknown":1}"#)
@@ -194,7 +194,7 @@ struct TypedMergeTests {
   }
 
   @Test("Elements that they have already removed stay removed when I reorder my list")
-  func whatTheyHaveRemovedBeforeStaysRemovedWhenMineIsMoved() throws {
+  func removalsBeforeReorder() throws {
     struct Item: Codable, Identifiable, Sendable { var id: Int }
     let coders = try Coders()
     func formed(_ ids: Int...) throws -> FormedDocument {
@@ -211,7 +211,7 @@ struct TypedMergeTests {
   }
 
   @Test("A counter adds my change to a stored value that contains an earlier change of mine")
-  func whatWasMergedBeforeCountsOnce() throws {
+  func earlierCounterChange() throws {
     // My value is still based on 0, and the stored one is 2, because an earlier change of mine was merged.
     let coders = try Coders()
     func formed(_ tally: MergingCounter) throws -> FormedDocument {
@@ -222,7 +222,7 @@ struct TypedMergeTests {
   }
 
   @Test("A stored value that the type cannot read is replaced")
-  func whatATypeCannotReadIsReplaced() throws {
+  func unreadableStoredValue() throws {
     let merged = try merge(range(3, 4), "[]") { (range: inout Range) in range.lower = 1 }
     #expect(merged == range(1, 4))
   }

@@ -20,7 +20,7 @@ struct AuthenticationTests {
   }
 
   @Test("A server with a password accepts only the right one")
-  func aPasswordIsNeededAndMustBeRight() throws {
+  func requiredPassword() throws {
     let server = try PrivateRedisServer(password: "se/cr et@1")
     for purpose in ConnectionPurpose.allCases {
       #expect(try error(server, "", purpose) == .authenticationFailed)
@@ -33,13 +33,13 @@ struct AuthenticationTests {
   }
 
   @Test("A password for a server without one is refused")
-  func aPasswordForAServerWithoutOneIsRefused() throws {
+  func unneededPassword() throws {
     let server = try PrivateRedisServer()
     #expect(try error(server, ":secret@") == .authenticationFailed)
   }
 
   @Test("A connection is named after its label and purpose")
-  func theConnectionIsNamedAfterItsLabelAndPurpose() throws {
+  func connectionName() throws {
     let server = try PrivateRedisServer()
     let connections = try [
       ConnectionDriver(server, .writer, url: server.url + "?label=till-1"),
@@ -52,7 +52,7 @@ struct AuthenticationTests {
   }
 
   @Test("A user with the least permissions can commit, read and subscribe")
-  func aUserWithTheLeastPermissionsCanDoEverything() throws {
+  func leastPermissions() throws {
     let server = try PrivateRedisServer(
       configuration: [
         "user shop on >secret ~test:* resetchannels &test:* -@all +mget +type +evalsha +eval +get +strlen +set "
@@ -77,7 +77,7 @@ struct AuthenticationTests {
   }
 
   @Test("A missing permission fails only the request that needs it")
-  func whatTheUserMayNotDoFailsThatRequestOnly() throws {
+  func missingPermission() throws {
     let server = try PrivateRedisServer(
       configuration: [
         "user reader on >secret ~test:* resetchannels &test:* -@all +mget +type +subscribe +ping +script|load",
@@ -110,14 +110,14 @@ struct AuthenticationTests {
   }
 
   @Test("A database that the server does not have is an invalid URL")
-  func aDatabaseThatTheServerDoesNotHaveIsAnInvalidURL() throws {
+  func unknownDatabase() throws {
     let server = try PrivateRedisServer()
     let error = #expect(throws: RedisSharedStateError.self) { try ConnectionDriver(server, url: server.url + "/999") }
     #expect(error == .invalidURL(reason: "the server has no database of its number"))
   }
 
   @Test("A replica refuses writers and accepts subscribers")
-  func aReplicaTakesNoWriterButASubscriber() throws {
+  func replicaConnections() throws {
     let primary = try PrivateRedisServer()
     let port = try #require(primary.url.split(separator: ":").last)
     let replica = try PrivateRedisServer(configuration: ["replicaof 127.0.0.1 \(port)"])

@@ -16,7 +16,7 @@ struct CommitTests {
   }
 
   @Test("A commit stores and announces exactly the documented format", arguments: PrivateRedisServer.Address.allCases)
-  func whatIsInRedisIsExactlyTheDocumentedFormat(address: PrivateRedisServer.Address) throws {
+  func documentedFormat(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     let writer = try ConnectionDriver(server)
     let subscriber = try ConnectionDriver(server, .subscriber)
@@ -57,7 +57,7 @@ struct CommitTests {
   }
 
   @Test("The channel of another database carries its number")
-  func theChannelOfAnotherDatabaseCarriesItsNumber() throws {
+  func numberedChannel() throws {
     let names = KeyNames(namespace: "", name: "key", database: 3)
     let writer = try ConnectionDriver(server, url: server.url + "/3")
     let subscriber = try ConnectionDriver(server, .subscriber, url: server.url + "/3")
@@ -68,7 +68,7 @@ struct CommitTests {
   }
 
   @Test("A retry of an applied operation gets the first answer and changes nothing", arguments: [false, true])
-  func aRetryOfAnAppliedOperationIsAnsweredAndNotApplied(isLarge: Bool) throws {
+  func appliedRetry(isLarge: Bool) throws {
     let subscriber = try ConnectionDriver(server, .subscriber)
     try subscriber.subscribe([names.channel])
     let commit = Commit.sample(names, .text("1", isLarge: isLarge))
@@ -84,7 +84,7 @@ struct CommitTests {
   }
 
   @Test("The operations of the latest 32 writers are remembered, and no others")
-  func theOperationsOfThirtyTwoWritersAreRemembered() throws {
+  func latestWriters() throws {
     for writer in 10..<50 {
       _ = try self.writer.committed(.sample(names, by: "writer\(writer)"))
     }
@@ -100,7 +100,7 @@ struct CommitTests {
   }
 
   @Test("A conflict returns the stored value and changes nothing", arguments: [false, true])
-  func aConflictAnswersWithWhatIsThere(isLarge: Bool) throws {
+  func conflictAnswer(isLarge: Bool) throws {
     let revision = try writer.committed(.sample(names, .text("old")))
     let answer = try writer.commit(
       .sample(names, .text("new", isLarge: isLarge), if: .revision(Revision(revision.rawValue + 1)), number: 2)
@@ -116,7 +116,7 @@ struct CommitTests {
   }
 
   @Test("A conflict distinguishes absent values, foreign values and other Redis types")
-  func aConflictTellsAbsentForeignAndOtherTypesApart() throws {
+  func conflictKinds() throws {
     let commit = Commit.sample(names, if: .revision(Revision(5)))
     #expect(try writer.commit(commit) == .conflict(StoredValue(meta: nil, content: .absent)))
     try server.command("SET", names.value, "foreign")
@@ -127,7 +127,7 @@ struct CommitTests {
   }
 
   @Test("A value of another Redis type is replaced only by a replacing commit", arguments: [false, true])
-  func anotherTypeIsReplacedOnlyByAReplacingCommit(isLarge: Bool) throws {
+  func replacedType(isLarge: Bool) throws {
     try server.command("RPUSH", names.value, "x")
     let document = Commit.Content.text("1", isLarge: isLarge)
     #expect(try writer.commit(.sample(names, document)) == .wrongType("list"))
@@ -137,7 +137,7 @@ struct CommitTests {
   }
 
   @Test("A commit keeps a foreign expiry", arguments: [false, true])
-  func aForeignExpiryIsKept(isLarge: Bool) throws {
+  func foreignExpiry(isLarge: Bool) throws {
     _ = try writer.committed(.sample(names, .text("1", isLarge: isLarge)))
     #expect(try server.command("TTL", names.value).text == "-1")
     try server.command("EXPIRE", names.value, "5000")
@@ -147,7 +147,7 @@ struct CommitTests {
   }
 
   @Test("A document of any bytes is read as it was written", arguments: [false, true])
-  func anyBytesComeBackAsTheyWere(isLarge: Bool) throws {
+  func anyBytes(isLarge: Bool) throws {
     let subscriber = try ConnectionDriver(server, .subscriber)
     try subscriber.subscribe([names.channel])
     let documents = [Data(), Data((0...255).map { UInt8($0) } + Array("\r\n$-1\r\n\n\n".utf8)), Data(count: 100_000)]
@@ -162,7 +162,7 @@ struct CommitTests {
   }
 
   @Test("A large document leaves no temporary keys behind")
-  func aLargeDocumentLeavesNothingBehind() throws {
+  func noTemporaryKeys() throws {
     let document = Data(repeating: 0x78, count: 3_000_000)
     _ = try writer.committed(.sample(names, .document(document, isLarge: true)))
     #expect(try writer.read([names])[0].content == .document(document))
@@ -170,7 +170,7 @@ struct CommitTests {
   }
 
   @Test("A document that exceeds the server's memory is refused, and the connection stays usable")
-  func aDocumentThatTheServerHasNoMemoryForIsRefusedAndTheConnectionLivesOn() throws {
+  func exceededMemory() throws {
     try server.command("CONFIG", "SET", "maxmemory", "20mb")
     let document = Data(repeating: 0x78, count: 30_000_000)
     let commits = [Commit.sample(names, .document(document, isLarge: true)), .sample(names, .text("1"), number: 2)]
@@ -183,7 +183,7 @@ struct CommitTests {
   }
 
   @Test("A script that the server has forgotten is sent once for a batch of commits")
-  func theScriptIsSentOnceToAServerThatHasForgottenIt() throws {
+  func forgottenScript() throws {
     try server.command("SCRIPT", "FLUSH")
     let replies = try writer.replies(
       to: (0..<500).map {
@@ -201,7 +201,7 @@ struct CommitTests {
   }
 
   @Test("Ten thousand commits in one batch are answered in order")
-  func tenThousandCommitsInOneBatchAreAnsweredInOrder() throws {
+  func tenThousandCommits() throws {
     let commits = (0..<10_000).map {
       Commit.sample(KeyNames(namespace: "", name: "key\($0 % 100)", database: 0), .text("\($0)"), number: UInt64($0))
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Connections that fail", .timeLimit(.minutes(5)))
 struct ConnectionFailureTests {
   @Test("A server that dies during a batch disconnects the writer", arguments: PrivateRedisServer.Address.allCases)
-  func aServerThatDiesWithABatchInHandDisconnects(address: PrivateRedisServer.Address) throws {
+  func deathDuringBatch(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     let writer = try ConnectionDriver(server)
     try server.pause()
@@ -31,7 +31,7 @@ struct ConnectionFailureTests {
   }
 
   @Test("A connection that the server closes is reported as disconnected")
-  func aServerThatCutsTheConnectionDisconnects() throws {
+  func closedByServer() throws {
     let server = try PrivateRedisServer()
     let subscriber = try ConnectionDriver(server, .subscriber)
     try subscriber.subscribe(["channel"])
@@ -42,7 +42,7 @@ struct ConnectionFailureTests {
   }
 
   @Test("A receive or handshake without an answer ends at its deadline", arguments: PrivateRedisServer.Address.allCases)
-  func aServerThatDoesNotAnswerRunsIntoTheDeadlines(address: PrivateRedisServer.Address) throws {
+  func missedDeadlines(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     let writer = try ConnectionDriver(server)
     try server.pause()
@@ -61,7 +61,7 @@ struct ConnectionFailureTests {
   }
 
   @Test("A stopped server is unreachable until it restarts", arguments: PrivateRedisServer.Address.allCases)
-  func aServerThatIsNotThereIsUnreachable(address: PrivateRedisServer.Address) throws {
+  func stoppedServer(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     server.stop()
     let error = #expect(throws: RedisSharedStateError.self) { try ConnectionDriver(server) }
@@ -74,7 +74,7 @@ struct ConnectionFailureTests {
   }
 
   @Test("A host that does not exist is unreachable")
-  func aHostThatDoesNotExistIsUnreachable() throws {
+  func unknownHost() throws {
     let server = try PrivateRedisServer()
     let error = #expect(throws: RedisSharedStateError.self) {
       try ConnectionDriver(server, url: "redis://no-such-host.invalid")
@@ -86,7 +86,7 @@ struct ConnectionFailureTests {
   }
 
   @Test("A host name is tried with all its addresses")
-  func aNameIsTriedWithAllItsAddresses() throws {
+  func allAddresses() throws {
     // The name also resolves to ::1, where this server does not listen.
     let server = try PrivateRedisServer()
     let port = try #require(server.url.split(separator: ":").last)
@@ -94,7 +94,7 @@ struct ConnectionFailureTests {
   }
 
   @Test("A wake-up does not end connecting and is not lost")
-  func aWakeUpDoesNotEndConnectingAndIsNotLost() throws {
+  func earlyWakeUp() throws {
     let server = try PrivateRedisServer()
     let waker = Waker()
     waker.wake()
@@ -106,7 +106,7 @@ struct ConnectionFailureTests {
   }
 
   @Test("Sockets are not inherited by other programs and do not block", arguments: PrivateRedisServer.Address.allCases)
-  func socketsAreNotInheritedByOtherPrograms(address: PrivateRedisServer.Address) throws {
+  func socketFlags(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     guard case .fixed(let endpoint) = try RedisConfiguration(url: server.url).location else { return }
     let transport = try SocketDialer().dial(endpoint, until: .now.advanced(by: .seconds(20)))

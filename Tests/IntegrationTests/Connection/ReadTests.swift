@@ -6,7 +6,7 @@ import Testing
 @Suite("Reads on a connection", .timeLimit(.minutes(5)))
 struct ReadTests {
   @Test("A read distinguishes every kind of stored content", arguments: PrivateRedisServer.Address.allCases)
-  func tellsEveryKindOfContentApart(address: PrivateRedisServer.Address) throws {
+  func contentKinds(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     let connection = try ConnectionDriver(server)
     let names = ["ours", "foreign", "absent", "deleted", "list", "hash", "malformed"].map {
@@ -38,7 +38,7 @@ struct ReadTests {
   }
 
   @Test("Ten thousand reads in one batch are answered in order")
-  func tenThousandReadsInOneBatchAreAnsweredInOrder() throws {
+  func tenThousandReads() throws {
     let server = try PrivateRedisServer(.unixSocket)
     let connection = try ConnectionDriver(server)
     let padding = String(repeating: "x", count: 2_000)
@@ -59,7 +59,7 @@ struct ReadTests {
   }
 
   @Test("Five thousand absent keys are read in one request")
-  func manyAbsentKeysAreReadTogether() throws {
+  func manyAbsentKeys() throws {
     let server = try PrivateRedisServer()
     let connection = try ConnectionDriver(server)
     let names = (0..<5_000).map { KeyNames(namespace: "", name: "key\($0)", database: 0) }

@@ -9,7 +9,7 @@ struct SubscriptionTests {
     "A subscriber receives the messages of its own channels only and answers pings",
     arguments: PrivateRedisServer.Address.allCases
   )
-  func hearsItsChannelsOnlyAndAnswersPings(address: PrivateRedisServer.Address) throws {
+  func ownChannels(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     let writer = try ConnectionDriver(server)
     let subscriber = try ConnectionDriver(server, .subscriber)
@@ -36,7 +36,7 @@ struct SubscriptionTests {
   }
 
   @Test("Ten thousand messages arrive in order")
-  func tenThousandMessagesArriveInOrder() throws {
+  func messagesInOrder() throws {
     let server = try PrivateRedisServer()
     let writer = try ConnectionDriver(server)
     let subscriber = try ConnectionDriver(server, .subscriber)
@@ -53,7 +53,7 @@ struct SubscriptionTests {
   }
 
   @Test("A subscription to a thousand channels is confirmed as one request")
-  func aThousandChannelsAreConfirmedTogether() throws {
+  func thousandChannels() throws {
     let server = try PrivateRedisServer()
     let subscriber = try ConnectionDriver(server, .subscriber)
     try subscriber.subscribe((0..<1_000).map { "channel\($0)" })

@@ -51,7 +51,7 @@ struct BadNamesTests {
   }
 
   @Test("The issue reported for different options of an unusable name escapes its control characters")
-  func badNameWithTwoOptions() throws {
+  func escapedIssue() throws {
     let store = try FakeBackend().store()
     let name = "line\nbreak"
     let first = Shared(wrappedValue: 1, .redis(name, store: store))

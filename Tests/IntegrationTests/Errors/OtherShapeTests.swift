@@ -51,7 +51,7 @@ struct OtherShapeTests {
     "A strict key accepts an empty object and any object with a known member",
     arguments: ["{}", #"{"note":"a"}"#, #"{"x":5,"maximum":1}"#]
   )
-  func isOfTheRightShape(document: String) async throws {
+  func acceptedShapes(document: String) async throws {
     let (backend, journal) = (FakeBackend(), Journal())
     backend.set("limits", document)
     let store = try backend.store(logger: journal.logger("service"))

@@ -61,7 +61,7 @@ struct BoundedTests {
     "A blocked observer delays no observer of another value or store, and is logged once",
     arguments: BackendKind.allCases
   )
-  func othersThanTheBlockedObserver(kind: BackendKind) async throws {
+  func unblockedObservers(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()
     let writer = try backend.store("writer")

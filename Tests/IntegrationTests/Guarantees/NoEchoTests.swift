@@ -30,7 +30,7 @@ struct NoEchoTests {
     "The echo of a write is not shown as a remote change if the value has unknown fields",
     arguments: BackendKind.allCases
   )
-  func ownWritesBesideUnknownFields(kind: BackendKind) async throws {
+  func unknownFields(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
     try backend.set("limits", #"{"unknown":{"b":1,"a":[2,1]},"note":"default","maximum":1}"#)

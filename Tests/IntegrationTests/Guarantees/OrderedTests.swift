@@ -279,7 +279,7 @@ struct OrderedTests {
   }
 
   @Test("The first read of a value never replaces a newer value from a message", arguments: BackendKind.allCases)
-  func writesDuringTheFirstRead(kind: BackendKind) async throws {
+  func firstRead(kind: BackendKind) async throws {
     let backend = try kind.make()
     let writer = try backend.store("writer")
     @Shared(.redis("count", store: writer)) var written = 0

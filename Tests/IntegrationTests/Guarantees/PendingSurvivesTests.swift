@@ -10,7 +10,7 @@ struct PendingSurvivesTests {
     "Changes made while the server is unreachable are saved once it is reachable again",
     arguments: BackendKind.allCases
   )
-  func serverGoesAndComesBack(kind: BackendKind) async throws {
+  func unreachableServer(kind: BackendKind) async throws {
     let backend = try kind.make()
     let way = Way()
     let (writer, reader) = (try backend.store("writer", way: way), try backend.store("reader"))

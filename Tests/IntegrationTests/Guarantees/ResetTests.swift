@@ -69,7 +69,7 @@ struct ResetTests {
     "A value equals its default when a reset returns, even if a change was pending",
     arguments: BackendKind.allCases
   )
-  func pendingChangeIsNotShown(kind: BackendKind) async throws {
+  func defaultOnReturn(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     for round in 1...50 {
       pair.first.withLock { $0 = round }

@@ -18,7 +18,7 @@ struct HealthTests {
   }
 
   @Test("A store's health follows outages and recoveries of its server, each of which is logged once")
-  func serverGoesAndComesBack() async throws {
+  func outagesAndRecoveries() async throws {
     let backend = try ServerBackend()
     backend.goDown()
     let journal = Journal()

@@ -90,7 +90,7 @@ struct PersistenceTests {
   }
 
   @Test("A share is persisted once it has a key")
-  func aKeyIsAllThatPersistenceTakes() {
+  func keyedShare() {
     let before = Store(initialState: Before.ParentFeature.State(count: Shared(value: 0))) { Before.ParentFeature() }
     let after = Store(initialState: ParentFeature.State()) { ParentFeature() }
     before.$count.withLock { $0 = 1 }
@@ -100,7 +100,7 @@ struct PersistenceTests {
   }
 
   @Test("A store shows a value that others write to user defaults")
-  func whatOthersWriteToUserDefaultsIsPlayedBack() {
+  func externalDefaultsWrite() {
     @Dependency(\.defaultAppStorage) var defaults
     let store = Store(initialState: ParentFeature.State()) { ParentFeature() }
     defaults.set(42, forKey: "count")
@@ -108,7 +108,7 @@ struct PersistenceTests {
   }
 
   @Test("A feature keeps its array in a file")
-  func aFeatureKeepsItsArrayInAFile() async throws {
+  func arrayInFile() async throws {
     let store = Store(initialState: SyncUpsList.State()) { SyncUpsList() }
     store.send(.addButtonTapped)
     store.send(.destination(.presented(.add(.titleEntered("Design")))))
@@ -119,7 +119,7 @@ struct PersistenceTests {
   }
 
   @Test("A store shows an array that others write to its file")
-  func whatOthersWriteToAFileIsPlayedBack() async throws {
+  func externalFileWrite() async throws {
     let store = Store(initialState: SyncUpsList.State()) { SyncUpsList() }
     @Shared(FileStorageKey.fileStorage(.syncUps, decode: { $0 }, encode: { $0 })) var file = Data()
     $file.withLock { $0 = Data(#"[{"id": 1, "title": "Design"}]"#.utf8) }

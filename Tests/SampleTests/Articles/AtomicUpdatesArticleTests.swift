@@ -12,7 +12,7 @@ struct AtomicUpdatesArticleTests {
   }
 
   @Test("Two services sell from one stock until it is sold out")
-  func twoServicesSellFromOneStock() async throws {
+  func sharedStock() async throws {
     let server = InProcessRedis()
     let (store, other) = (RedisStore.inProcess(server), RedisStore.inProcess(server))
     defer { for store in [store, other] { store.stop() } }
@@ -33,7 +33,7 @@ struct AtomicUpdatesArticleTests {
   }
 
   @Test("A part is updated and the result of its update is returned")
-  func aPartIsUpdatedAndItsResultReturned() async throws {
+  func updatedPart() async throws {
     @Shared(.redis("checkout:config")) var config = CheckoutConfig()
     let number = try await $config.orders.updateAtomically { orders in
       orders += 1
@@ -44,7 +44,7 @@ struct AtomicUpdatesArticleTests {
   }
 
   @Test("An atomic update that handles an unknown outcome is applied")
-  func anUnknownOutcomeIsLookedAt() async throws {
+  func unknownOutcome() async throws {
     @Shared(.redis("checkout:config")) var config = CheckoutConfig()
     do {
       try await $config.updateAtomically { $0.lastOrder = "A-17" }

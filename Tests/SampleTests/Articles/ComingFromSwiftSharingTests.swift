@@ -7,7 +7,7 @@ import Testing
 @Suite("The article on swift-sharing", .timeLimit(.minutes(5)))
 struct ComingFromSwiftSharingTests {
   @Test("A saved default creates the file, and the default of a later share is not used")
-  func aFileIsThereFromTheBeginning() async throws {
+  func savedDefault() async throws {
     @Shared(.fileStorage(.users)) var users: [User] = []
     try await $users.save()
     @Shared(.fileStorage(.users)) var names: [String] = ["default"]
@@ -15,7 +15,7 @@ struct ComingFromSwiftSharingTests {
   }
 
   @Test("An unreadable file is replaced only on request")
-  func whatCannotBeReadIsReplaced() async throws {
+  func unreadableFile() async throws {
     @Shared(.fileStorage(.users)) var text = ""
     $text.withLock { $0 = "no list" }
     try await $text.save()
@@ -29,7 +29,7 @@ struct ComingFromSwiftSharingTests {
   }
 
   @Test("A share of a removed element ignores writes until the element is added again")
-  func aRemovedElementIgnoresWritesAndIsBroughtBack() throws {
+  func removedElement() throws {
     let todo = Todo(id: 7)
     @Shared(value: [todo]) var todos: IdentifiedArrayOf<Todo>
     let element = try #require(Shared($todos[id: 7]))

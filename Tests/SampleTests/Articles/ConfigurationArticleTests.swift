@@ -40,7 +40,7 @@ struct ConfigurationArticleTests {
   }
 
   @Test("A service that watches a value receives the change of another service")
-  func aServiceWatchesAndAnotherWrites() async throws {
+  func watchedValue() async throws {
     let server = InProcessRedis()
     server.set("checkout:config", Self.document)
     let store = RedisStore.inProcess(server)
@@ -62,7 +62,7 @@ struct ConfigurationArticleTests {
   }
 
   @Test("A reader uses its default if its provider allows a missing document")
-  func theDocumentMayBeMissing() async throws {
+  func missingDocument() async throws {
     let store = RedisStore.inProcess()
     let provider = try await SharedStateProvider("checkout:config", store: store, allowMissing: true)
     #expect(ConfigReader(provider: provider).int(forKey: "order.maximumItems", default: 10) == 10)

@@ -13,7 +13,7 @@ struct ConflictsArticleTests {
   }
 
   @Test("Concurrent changes of different fields are merged")
-  func changesOfDifferentFieldsAreMerged() async throws {
+  func mergedFields() async throws {
     let server = InProcessRedis()
     let (store, other) = (RedisStore.inProcess(server), RedisStore.inProcess(server))
     defer { for store in [store, other] { store.stop() } }
@@ -32,7 +32,7 @@ struct ConflictsArticleTests {
   }
 
   @Test("A rejected change is returned with the error, and the share shows the stored value")
-  func aRejectedChangeIsHandedBack() async throws {
+  func rejectedChange() async throws {
     let server = InProcessRedis()
     let (store, elsewhere) = (RedisStore.inProcess(server), RedisStore.inProcess(server))
     defer { for store in [store, elsewhere] { store.stop() } }

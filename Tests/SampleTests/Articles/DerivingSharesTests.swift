@@ -19,7 +19,7 @@ struct DerivingSharesTests {
   }
 
   @Test("Parts are written through their own shares, and derived readers follow")
-  func partsAreWrittenAndRead() {
+  func writtenParts() {
     @Shared(.fileStorage(.signUp)) var signUp = SignUp()
     let screen = PhoneNumberScreen(phoneNumber: $signUp.phoneNumber)
     screen.$phoneNumber.withLock { $0 = "555-0100" }

@@ -41,7 +41,7 @@ struct GotchasArticleTests {
   }
 
   @Test("A hash without the share does not change with its value")
-  func aHashDoesNotChange() {
+  func stableHash() {
     let document = Document(id: UUID(), text: Shared(value: ""))
     let documents = [document: 1]
     document.$text.withLock { $0 = "Changed" }
@@ -49,7 +49,7 @@ struct GotchasArticleTests {
   }
 
   @Test("A share without a coding key is left out of the encoded value")
-  func aShareIsLeftOutOfTheCode() throws {
+  func shareWithoutCodingKey() throws {
     let settings = try JSONDecoder().decode(Settings.self, from: Data(#"{"name": "Blob"}"#.utf8))
     #expect(settings.name == "Blob")
     #expect(settings.launches == 0)
@@ -58,7 +58,7 @@ struct GotchasArticleTests {
 
   @MainActor
   @Test("A static share on an actor and a constant share are changed with withLock")
-  func staticSharesHaveAnActorAndGlobalOnesAreConstants() {
+  func staticAndConstantShares() {
     Session.$user.withLock { $0 = "Blob" }
     #expect(Session.user == "Blob")
     let launches = Shared(wrappedValue: 0, .appStorage("launches"))
@@ -67,14 +67,14 @@ struct GotchasArticleTests {
   }
 
   @Test("withLock reads and writes a value in one step")
-  func aStepIsReadAndWrittenAtOnce() {
+  func singleStep() {
     @Shared(value: 0) var count
     $count.withLock { $0 += 1 }
     #expect(count == 1)
   }
 
   @Test("A detached task to which dependencies are passed changes the value of its test")
-  func aDetachedTaskIsToldOfItsTest() async {
+  func detachedTask() async {
     @Shared(.appStorage("count")) var count = 1
     await withEscapedDependencies { test in
       await Task.detached {

@@ -29,7 +29,7 @@ struct GuaranteeArticlesTests {
   }
 
   @Test("A foreign edit is marked in the metadata")
-  func aForeignEditIsTold() async throws {
+  func foreignEdit() async throws {
     let server = InProcessRedis()
     let store = RedisStore.inProcess(server)
     defer { store.stop() }
@@ -43,7 +43,7 @@ struct GuaranteeArticlesTests {
   }
 
   @Test("Bad data is replaced only on request")
-  func badDataIsReplacedOnRequest() async throws {
+  func replacedBadData() async throws {
     let server = InProcessRedis()
     server.set("checkout:config", "nonsense")
     let store = RedisStore.inProcess(server)
@@ -56,7 +56,7 @@ struct GuaranteeArticlesTests {
   }
 
   @Test("A change that breaks the rule of its key is not saved")
-  func aKeyMayHaveRules() async throws {
+  func brokenRule() async throws {
     @Shared(
       .redis(
         "checkout:config",
@@ -71,7 +71,7 @@ struct GuaranteeArticlesTests {
   }
 
   @Test("A namespace in the URL is a prefix")
-  func aNamespaceIsAPrefix() throws {
+  func namespacePrefix() throws {
     let configuration = try RedisConfiguration(url: "redis://127.0.0.1:6379?namespace=shop:")
     #expect(configuration.namespace == "shop:")
   }

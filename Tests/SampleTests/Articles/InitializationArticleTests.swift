@@ -56,7 +56,7 @@ struct InitializationArticleTests {
   }
 
   @Test("A share to which another one is assigned points to that one, and so do its copies")
-  func aSharePointsToSomethingElse() {
+  func assignedShare() {
     @Shared(value: 1.0) var zoom: Double
     let other = $zoom
     $zoom = Shared(value: 2)

@@ -21,7 +21,7 @@ struct LandingPageTests {
   }
 
   @Test("A key with a default needs no other default and saves its changes")
-  func aKeyHasItsDefault() async throws {
+  func keyWithDefault() async throws {
     @Dependency(\.defaultAppStorage) var defaults
     @Shared(.volume) var volume
     #expect(volume == 0.5)
@@ -33,7 +33,7 @@ struct LandingPageTests {
   }
 
   @Test("A volume is updated atomically and reset to its default")
-  func aVolumeIsUpdatedAndReset() async throws {
+  func updateAndReset() async throws {
     @Dependency(\.defaultAppStorage) var defaults
     @Shared(.volume) var volume
     try await $volume.updateAtomically { $0 = min(1, $0 + 0.1) }

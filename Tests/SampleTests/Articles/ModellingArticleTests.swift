@@ -60,7 +60,7 @@ struct ModellingArticleTests {
   }
 
   @Test("Each kind of field is merged in its own way")
-  func eachKindOfFieldMerges() async throws {
+  func fieldKinds() async throws {
     let (tea, coffee, milk) = (Shop.Item(title: "Tea"), Shop.Item(title: "Coffee"), Shop.Item(title: "Milk"))
     var shop = Shop()
     shop.items = [tea, coffee]
@@ -155,7 +155,7 @@ struct ModellingArticleTests {
   }
 
   @Test("An optional that both services set has the value of one of them")
-  func bothSidesMakeAnOptional() async throws {
+  func optionalSetByBoth() async throws {
     let merged = try await merge(Shop()) {
       $0.delivery = Shop.Delivery(days: 1)
     } _: {
@@ -178,7 +178,7 @@ struct ModellingArticleTests {
   }
 
   @Test("A type decides how its values are merged")
-  func aTypeSaysHowItMerges() async throws {
+  func customMerge() async throws {
     let merged = try await merge(Peak()) {
       $0.ordersPerMinute = 7
     } _: {
@@ -188,7 +188,7 @@ struct ModellingArticleTests {
   }
 
   @Test("Counters under separate keys add up, and a reset by two services counts twice")
-  func talliesAddUpUnderAKeyEach() async throws {
+  func separateCounters() async throws {
     let today = "2026-11-24"
     let server = InProcessRedis()
     let other = Shared(wrappedValue: [String: MergingCounter](), .redis("visits", store: .inProcess(server)))
@@ -220,7 +220,7 @@ struct ModellingArticleTests {
   enum Feature: String, SkippedWhenUnknown { case search, giftCards }
 
   @Test("A flag is turned off even beside an unknown flag")
-  func aFlagIsTurnedOffBesideAnUnknownOne() async throws {
+  func unknownFlag() async throws {
     let server = InProcessRedis()
     let features = Shared(wrappedValue: Set<Feature>(), .redis("features", store: .inProcess(server)))
     server.set("features", #"["giftCards","search"]"#)
@@ -232,7 +232,7 @@ struct ModellingArticleTests {
   }
 
   @Test("A strict key refuses another value with the same name and leaves it unchanged")
-  func anotherValueWithTheSameNameIsRefused() async throws {
+  func strictKey() async throws {
     struct CheckoutConfig: Codable, Hashable, Sendable {
       var maximumItems = 10
     }
@@ -249,7 +249,7 @@ struct ModellingArticleTests {
   }
 
   @Test("The removal policy decides between a change and a removal")
-  func aChangeWinsOverARemoval() async throws {
+  func removalPolicy() async throws {
     typealias Item = Shop.Item
     @Shared(.redis("cart", options: .init(removal: .changeWins))) var cart: IdentifiedArrayOf<Item> = []
     $cart.withLock { $0.append(Item(title: "Tea")) }
@@ -270,7 +270,7 @@ struct ModellingArticleTests {
   enum Region: String, Codable, Sendable { case north, south }
 
   @Test("A dictionary is stored as an array for other Swift programs if its key says so")
-  func otherSwiftProgramsReadDictionaries() async throws {
+  func dictionaryAsArray() async throws {
     let server = InProcessRedis()
     try await withDependencies {
       $0.defaultRedisStore = .inProcess(server)
@@ -330,7 +330,7 @@ struct ModellingArticleTests {
   // MARK: What it costs
 
   @Test("A small value takes less than 1,000 bytes in Redis")
-  func aSmallValueTakesAFewHundredBytes() async throws {
+  func smallValueSize() async throws {
     let server = try PrivateRedisServer(.unixSocket)
     let store = RedisStore(try RedisConfiguration(url: server.url))
     @Shared(.redis("checkout:config", store: store)) var config = ["maximumItems": 10]

@@ -7,7 +7,7 @@ import Testing
 @Suite("The article on observing changes", .timeLimit(.minutes(5)))
 struct ObservingChangesArticleTests {
   @Test("A task that iterates over updates ends when it is cancelled")
-  func aTaskIsToldOfChanges() async {
+  func cancelledTask() async {
     @Shared(value: 0) var count
     let task = Task { [$count] in
       for await count in $count.updates {
@@ -32,7 +32,7 @@ struct ObservingChangesArticleTests {
   }
 
   @Test("A value is read once more after its observation is registered")
-  func aReaderLooksOnceMore() {
+  func secondRead() {
     @Shared(value: 0) var count
     let read = withObservationTracking {
       count

@@ -11,7 +11,7 @@ struct RedisLandingPageTests {
   }
 
   @Test("A saved config has metadata, and its store stops at the shutdown")
-  func aConfigIsSharedAndDelivered() async throws {
+  func savedConfig() async throws {
     @Dependency(\.defaultRedisStore) var store
     @Shared(.redis("checkout:config")) var config = CheckoutConfig()
     $config.withLock { $0.maximumItems = 20 }
@@ -23,7 +23,7 @@ struct RedisLandingPageTests {
   }
 
   @Test("A program sets its own default store")
-  func aProgramDecidesForItself() throws {
+  func ownDefaultStore() throws {
     let configuration = RedisConfiguration.inProcess
     try RedisStore.setDefault(RedisStore(configuration))
     // The store has no server, and would look for one for ever.

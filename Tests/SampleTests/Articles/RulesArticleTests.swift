@@ -27,7 +27,7 @@ struct RulesArticleTests {
   }
 
   @Test("A type-safe key accepts only values that follow its rule")
-  func aTypeSafeKeyHasItsRules() async throws {
+  func typeSafeRule() async throws {
     let service = Service()
     service.$config.withLock { $0.maximumItems = 0 }
     await #expect(throws: RedisSharedStateError.self) { try await service.$config.save() }

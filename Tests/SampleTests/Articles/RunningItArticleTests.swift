@@ -20,7 +20,7 @@ struct RunningItArticleTests {
   }
 
   @Test("A configuration made from its parts has the same description as its URL")
-  func aConfigurationIsMadeFromItsParts() throws {
+  func configurationParts() throws {
     let password = "secret"
     let configuration = try RedisConfiguration(
       host: "redis.internal",
@@ -45,7 +45,7 @@ struct RunningItArticleTests {
   }
 
   @Test("A readiness probe follows the health of its store")
-  func aProbeTellsWhetherAServiceIsReady() async throws {
+  func readinessProbe() async throws {
     let store = RedisStore.inProcess()
     #expect(readiness(of: store) == (false, "connecting"))
     let config = Shared(wrappedValue: 0, .redis("config", store: store))
@@ -57,7 +57,7 @@ struct RunningItArticleTests {
   }
 
   @Test("A load with its own time limit succeeds", .dependencies)
-  func aCallHasItsOwnTime() async throws {
+  func limitedLoad() async throws {
     let config = Shared(wrappedValue: 0, .redis("config"))
     try await config.load(within: .seconds(2))
     #expect(config.loadError == nil)
@@ -65,7 +65,7 @@ struct RunningItArticleTests {
 
   #if TLS
     @Test("A configuration with the files of a TLS connection has the same description as its URL")
-    func aProgramNamesTheFilesOfItsConnection() throws {
+    func tlsFiles() throws {
       let configuration = try RedisConfiguration(
         host: "redis.example.com",
         port: 6380,
@@ -84,7 +84,7 @@ struct RunningItArticleTests {
   #endif
 
   @Test("A configuration of a service that only reads has read-only access")
-  func aServiceThatOnlyReadsSaysSo() throws {
+  func readOnlyService() throws {
     var configuration = try RedisConfiguration(url: "redis://replica.internal:6379?namespace=shop:&label=display")
     configuration.access = .readOnly
     let store = RedisStore(configuration)
@@ -93,7 +93,7 @@ struct RunningItArticleTests {
   }
 
   @Test("A configuration with its own deadlines keeps the namespace and label of its URL")
-  func aProgramSetsItsDeadlines() throws {
+  func ownDeadlines() throws {
     var configuration = try RedisConfiguration(url: "redis://127.0.0.1:6379?namespace=shop:&label=checkout")
     configuration.requestTimeout = .seconds(2)
     configuration.dataLossPolicy = .adoptServer

@@ -48,7 +48,7 @@ struct SchemaChangesArticleTests {
   }
 
   @Test("A field missing from the document gets its default, which a save does not write")
-  func whatIsMissingIsNotWritten() async throws {
+  func missingField() async throws {
     let server = InProcessRedis()
     let stored = #"{"maximumItems":20}"#
     server.set("checkout:config", stored)
@@ -77,7 +77,7 @@ struct SchemaChangesArticleTests {
   }
 
   @Test("A renamed property with a coding key keeps its field of the document")
-  func aNameOfSwiftIsNoNameOfTheDocument() async throws {
+  func renamedWithCodingKey() async throws {
     let server = InProcessRedis()
     let (old, new) = (config(server, AddedField.V1()), config(server, RenamedInSwift.V2()))
     old.withLock { $0.maximumItems = 20 }
@@ -98,7 +98,7 @@ struct SchemaChangesArticleTests {
   }
 
   @Test("A renamed property without a coding key is a new field, and the old one stays in the document")
-  func anotherNameIsAnotherField() async throws {
+  func renamedWithoutCodingKey() async throws {
     let server = InProcessRedis()
     server.set("checkout:config", #"{"maximumItems":20}"#)
     let new = config(server, RenamedCarelessly.V2())
@@ -264,7 +264,7 @@ struct SchemaChangesArticleTests {
   }
 
   @Test("The old release cannot load an element that lacks the removed field")
-  func anElementHasNoDefaultForTheOldRelease() async throws {
+  func removedElementField() async throws {
     let server = InProcessRedis()
     let old = config(server, [RemovedFromElements.V1(id: 1, title: "Tea")])
     let new = config(server, [RemovedFromElements.V2]())
@@ -349,7 +349,7 @@ struct SchemaChangesArticleTests {
   }
 
   @Test("A field changes its type in steps, and adjacent releases read each other's form")
-  func aFieldChangesItsType() async throws {
+  func changedFieldType() async throws {
     let server = InProcessRedis()
     let (first, second) = (config(server, ChangedType.V1()), config(server, ChangedType.V2()))
     first.withLock { $0.timeout = 7 }
@@ -472,7 +472,7 @@ struct SchemaChangesArticleTests {
   }
 
   @Test("An element whose case is unknown to the old release survives that release's saves")
-  func aCaseOfElementsIsAdded() async throws {
+  func addedElementCase() async throws {
     typealias V1 = Set<AddedElement.V1.Flag>
     typealias V2 = Set<AddedElement.V2.Flag>
     let server = InProcessRedis()
@@ -522,7 +522,7 @@ struct SchemaChangesArticleTests {
   }
 
   @Test("A release that reads an unknown case as its default preserves the case until it sets the field")
-  func aReleaseIsPreparedForFurtherCases() async throws {
+  func preservedCase() async throws {
     let server = InProcessRedis()
     let (old, new) = (config(server, PreparedCase.V1()), config(server, AddedCase.V2()))
     let open = config(server, PreparedCase.Open())
@@ -571,7 +571,7 @@ struct SchemaChangesArticleTests {
   }
 
   @Test("A field added to elements gets its default from the decoder and survives the old release's saves")
-  func aFieldIsAddedToElements() async throws {
+  func addedElementField() async throws {
     typealias V1 = AddedToElements.V1
     typealias V2 = AddedToElements.V2
     let server = InProcessRedis()
@@ -608,7 +608,7 @@ struct SchemaChangesArticleTests {
   }
 
   @Test("Elements without identities lose the fields that are unknown to the release that saves")
-  func elementsWithoutIdentitiesLoseWhatIsUnknown() async throws {
+  func unidentifiedElements() async throws {
     let server = InProcessRedis()
     let old = config(server, [Unidentified.V1]())
     let new = config(server, [Unidentified.V2(title: "Tea", weight: 5)])

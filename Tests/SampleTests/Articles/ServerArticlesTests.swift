@@ -35,7 +35,7 @@ struct ServerArticlesTests {
   }
 
   @Test("A saved value has metadata, and all keys of its store begin with the namespace")
-  func whatAValueHasInRedis() async throws {
+  func storedMetadata() async throws {
     let server = InProcessRedis()
     var configuration = RedisConfiguration.inProcess
     configuration.namespace = "shop:"

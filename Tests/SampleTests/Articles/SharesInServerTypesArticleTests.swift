@@ -44,7 +44,7 @@ struct SharesInServerTypesArticleTests {
   }
 
   @Test("A class and a struct share one value")
-  func aClassAndAStructHaveOneValue() {
+  func classAndStruct() {
     let service = CheckoutService(config: Shared(value: CheckoutConfig()))
     let handler = CheckoutHandler(config: service.config)
     handler.allow(items: 20)
@@ -54,7 +54,7 @@ struct SharesInServerTypesArticleTests {
   }
 
   @Test("A change by an actor reaches another share of the same key")
-  func anActorSharesItsValue() async {
+  func changeByActor() async {
     @Shared(.inMemory("count")) var count = 0
     let counter = Counter()
     await counter.increment()
@@ -62,7 +62,7 @@ struct SharesInServerTypesArticleTests {
   }
 
   @Test("An atomic update reads the values of other shares")
-  func anUpdateReadsOtherShares() async throws {
+  func updateAcrossShares() async throws {
     @Shared(value: 10) var stock
     @Shared(.inMemory("limit")) var limit = 3
     @Shared(.inMemory("sold")) var sold = 0

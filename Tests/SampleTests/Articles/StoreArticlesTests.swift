@@ -158,7 +158,7 @@ struct StockFeature {
 @Suite("The articles on the store", .timeLimit(.minutes(5)))
 struct StoreArticlesTests {
   @Test("A store reduces the actions that it is sent")
-  func aStoreReducesWhatItIsSent() {
+  func reducedActions() {
     let store = Store(initialState: Order.State()) { Order() }
     store.send(.itemAdded)
     store.send(.paid)
@@ -167,7 +167,7 @@ struct StoreArticlesTests {
   }
 
   @Test("An action sent to an element's store changes the parent's state")
-  func aChildHasAStoreOfItsOwn() {
+  func elementStore() {
     let shop = Store(initialState: Shop.State()) { Shop() }
     shop.send(.opened(id: 7))
     for order in shop.scope(state: \.orders, action: \.orders) {
@@ -177,7 +177,7 @@ struct StoreArticlesTests {
   }
 
   @Test("A store's updates deliver its states")
-  func aStoreTellsOfItsStates() async throws {
+  func stateUpdates() async throws {
     let store = Store(initialState: Order.State()) { Order() }
     let task = Task {
       for await state in store.updates where state.isPaid {
@@ -191,7 +191,7 @@ struct StoreArticlesTests {
   }
 
   @Test("A new query cancels the search for the previous one")
-  func onlyTheLastSearchIsCarriedOut() async {
+  func supersededQuery() async {
     let clock = TestClock()
     let store = TestStore(initialState: Search.State()) {
       Search()
@@ -206,7 +206,7 @@ struct StoreArticlesTests {
   }
 
   @Test("An error thrown by an effect is sent as an action")
-  func aFailureIsAnAction() async {
+  func effectFailure() async {
     struct Offline: Error {}
     let store = TestStore(initialState: Search.State()) {
       Search()
@@ -219,7 +219,7 @@ struct StoreArticlesTests {
   }
 
   @Test("Closing the search cancels its effect")
-  func whatIsClosedSearchesNoMore() async {
+  func closedSearch() async {
     let store = TestStore(initialState: Search.State()) {
       Search()
     } withDependencies: {
@@ -231,7 +231,7 @@ struct StoreArticlesTests {
   }
 
   @Test("A non-exhaustive test asserts only some of the changes")
-  func aTestMayAssertOnlyWhatItIsAbout() async {
+  func nonExhaustiveAssertion() async {
     let store = TestStore(initialState: Search.State()) {
       Search()
     } withDependencies: {
@@ -243,7 +243,7 @@ struct StoreArticlesTests {
   }
 
   @Test("A sale in one service reduces the stock in the other")
-  func twoServicesShareAStock() async throws {
+  func saleAcrossServices() async throws {
     let server = InProcessRedis()
     let shops = ["shop", "till"].map { _ in
       TestStore(initialState: StockFeature.State()) {

@@ -22,14 +22,14 @@ struct TestingArticleTests {
   }
 
   @Test("The increment button changes only the count", .exhaustiveChanges)
-  func incrementChangesTheCountOnly() {
+  func countOnlyIncrement() {
     let model = CounterModel()
     model.incrementButtonTapped()
     model.$count.assert { $0 = 1 }
   }
 
   @Test("A tracker checks the changes in one part of a test")
-  func aPieceOfATestIsTracked() {
+  func trackedPart() {
     let model = CounterModel()
     let tracker = SharedChangeTracker()
     tracker.track { model.incrementButtonTapped() }
@@ -51,7 +51,7 @@ struct TestingArticleTests {
   }
 
   @Test("An expectation reads the expected value of another share")
-  func anExpectationDependsOnAnotherShare() {
+  func dependentExpectation() {
     let model = TotalModel()
     let tracker = SharedChangeTracker()
     tracker.track { model.incrementButtonTapped() }
@@ -63,7 +63,7 @@ struct TestingArticleTests {
   }
 
   @Test("A test that requests the file system writes a real file")
-  func aTestAsksForRealFiles() async throws {
+  func realFile() async throws {
     let file = URL(filePath: NSTemporaryDirectory()).appending(component: "\(UUID().uuidString).json")
     defer { try? FileManager.default.removeItem(at: file) }
     try await withDependencies {
@@ -77,7 +77,7 @@ struct TestingArticleTests {
   }
 
   @Test("A program prepared with in-memory storages writes no file")
-  func aProgramIsPreparedForTests() async throws {
+  func preparedProgram() async throws {
     prepareDependencies {
       $0.defaultAppStorage = .inMemory
       $0.defaultFileStorage = .inMemory
@@ -100,7 +100,7 @@ struct TestingArticleTests {
   }
 
   @MainActor @Test("A reminder is shown after a minute, and no earlier")
-  func reminderIsShownAfterAMinute() async throws {
+  func delayedReminder() async throws {
     let clock = TestClock()
     let reminder = withDependencies {
       $0.continuousClock = clock
@@ -119,13 +119,13 @@ struct TestingArticleTests {
 @Suite("A damaged file in a test", .timeLimit(.minutes(5)))
 struct DamagedFileArticleTests {
   @Test("A share of a damaged file has its default value", .dependency(\.reportsUnreadErrors, false))
-  func aDamagedFileDoesNoHarm() {
+  func damagedFileDefault() {
     @Shared(.fileStorage(.damaged)) var names: [String] = []
     #expect(names == [])
   }
 
   @Test("A share of a damaged file has a load error")
-  func thatFileIsReallyDamaged() async throws {
+  func damagedFileError() async throws {
     @Shared(.fileStorage(.damaged)) var names: [String] = []
     #expect($names.loadError != nil)
   }

@@ -25,7 +25,7 @@ struct WatchingArticleTests {
   }
 
   @Test("A store counts its commits in the metrics factory that it is given")
-  func aStoreUsesTheFactoryThatItIsGiven() async throws {
+  func givenMetricsFactory() async throws {
     let metrics = TestMetrics()
     let store = RedisStore.inProcess(metrics: metrics)
     let config = Shared(wrappedValue: 0, .redis("config", store: store))

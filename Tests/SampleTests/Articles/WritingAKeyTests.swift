@@ -19,7 +19,7 @@ struct WritingAKeyTests {
     "A whiteboard key saves its note, follows changes to it, and starts with its default in each test",
     arguments: 1...2
   )
-  func aNoteIsReadWrittenAndWatched(run: Int) {
+  func whiteboardNote(run: Int) {
     @Dependency(\.whiteboard) var whiteboard
     @Shared(.whiteboard("greeting")) var greeting = "Hello"
     #expect(greeting == "Hello")
@@ -32,7 +32,7 @@ struct WritingAKeyTests {
   }
 
   @Test("An archive key fulfils the contract of keys", arguments: SharedKeyContract<ArchiveKey>.checksWithoutOutsider)
-  func anArchiveKeepsItsPromises(check: SharedKeyContract<ArchiveKey>) async throws {
+  func archiveContract(check: SharedKeyContract<ArchiveKey>) async throws {
     let archive = Archive()
     try await check.run(
       on: .init(values: ["", "one", "two", "three"]) { ArchiveKey(name: $0, archive: archive) }

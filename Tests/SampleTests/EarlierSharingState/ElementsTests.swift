@@ -55,7 +55,7 @@ struct ElementsTests {
   }
 
   @Test("Each row of a list has a share of its own element")
-  func everyRowOfAListGetsItsElement() {
+  func elementPerRow() {
     let store = Store(initialState: TodosFeature.State()) { TodosFeature() }
     store.send(.appended(Todo(id: 1, title: "Milk")))
     store.send(.appended(Todo(id: 2, title: "Eggs")))

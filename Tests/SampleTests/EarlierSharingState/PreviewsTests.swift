@@ -20,7 +20,7 @@ struct PreviewsTests {
   }
 
   @Test("A later default does not override an entry point's default, but a set value does")
-  func settingAgainOverridesTheDefaultOfAnEntryPoint() {
+  func entryPointDefault() {
     let app = MainApp()
 
     @Shared(.appStorage("isOn")) var isOn = true
@@ -30,7 +30,7 @@ struct PreviewsTests {
   }
 
   @Test("An entry point that creates its store later uses the default of an earlier share")
-  func anEntryPointThatDelaysItsStoreLeavesTheDefaultToOthers() {
+  func delayedStore() {
     let app = DelayingApp()
 
     @Shared(.appStorage("isOn")) var isOn = true

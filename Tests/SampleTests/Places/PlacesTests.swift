@@ -33,7 +33,7 @@ struct PlacesTests {
   }
 
   @Test("An observable model notifies its observers of a change to a share")
-  func anObservableModelTellsOfItsShares() async {
+  func observedModel() async {
     let model = Model(name: Shared(value: "Blob"))
     await confirmation { confirmation in
       withObservationTracking {
@@ -48,7 +48,7 @@ struct PlacesTests {
   }
 
   @Test("A model, a structure and an actor share one value")
-  func allPlacesShareOneValue() async {
+  func sharedAcrossPlaces() async {
     let (model, structure, worker) = (Model(name: Shared(value: "")), Structure(), Worker())
     await worker.increment()
     #expect(model.count == 1)
@@ -58,7 +58,7 @@ struct PlacesTests {
 
   @MainActor
   @Test("A global constant and a static property of a global actor hold shares")
-  func aGlobalIsAConstantOrHasAnActor() {
+  func globalShares() {
     globalCount.withLock { $0 = 0 }
     globalCount.withLock { $0 += 1 }
     #expect(globalCount.wrappedValue == 1)
@@ -67,7 +67,7 @@ struct PlacesTests {
   }
 
   @Test("A share declared in a closure has the value of its key in every call")
-  func aClosureHasItsOwn() {
+  func shareInClosure() {
     let increment = {
       @Shared(.inMemory("count")) var count = 0
       $count.withLock { $0 += 1 }

@@ -32,7 +32,7 @@ private struct Feature {
 @Suite("Sharing state: attribution of changes", .timeLimit(.minutes(5)))
 struct AttributionTests {
   @Test("A change is asserted in the action that makes it")
-  func aChangeIsAssertedInTheActionThatMakesIt() async {
+  func assertedInOwnAction() async {
     let store = TestStore(initialState: Feature.State()) { Feature() }
     await store.send(.tap)
     await store.receive(.response) {
@@ -41,7 +41,7 @@ struct AttributionTests {
   }
 
   @Test("A change asserted in the action before the one that makes it fails in both")
-  func assertedInTheFirstActionItFailsInBoth() async {
+  func assertedTooEarly() async {
     let texts = Mutex<[String]>([])
     await withKnownIssue {
       let store = TestStore(initialState: Feature.State()) { Feature() }

@@ -8,7 +8,7 @@ struct ConcurrentMutationsTests {
   }
 
   @Test("Concurrent increments of a share are all counted")
-  func aMutationIsOneStepWhateverOthersDo() async {
+  func concurrentIncrements() async {
     let state = State(count: Shared(value: 0))
     await withTaskGroup { group in
       for _ in 0..<1000 {
@@ -19,7 +19,7 @@ struct ConcurrentMutationsTests {
   }
 
   @Test("A mutation in two steps overwrites a change made between them")
-  func aMutationInTwoStepsOverwritesWhatHappenedInBetween() {
+  func twoStepMutation() {
     let state = State(count: Shared(value: 0))
     let currentCount = state.count
     // Another writer comes between reading and writing.

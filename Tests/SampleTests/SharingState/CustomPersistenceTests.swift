@@ -5,7 +5,7 @@ import Testing
 @Suite("Sharing state: custom persistence", .timeLimit(.minutes(5)))
 struct CustomPersistenceTests {
   @Test("A change to a share with a custom key is saved to the key's storage")
-  func aStrategyOfOnesOwnIsUsedLikeTheOthers() {
+  func customKeySave() {
     let shelf = Shelf()
     @Shared(.custom("count", on: shelf)) var count = 0
     $count.withLock { $0 = 42 }
@@ -13,7 +13,7 @@ struct CustomPersistenceTests {
   }
 
   @Test("A share with a custom key loads the stored value")
-  func aStrategyOfOnesOwnLoadsWhatIsStored() {
+  func customKeyLoad() {
     let shelf = Shelf()
     shelf.store(42, as: "count")
     @Shared(.custom("count", on: shelf)) var count = 0

@@ -118,7 +118,7 @@ struct DerivingSharedStateTests {
   }
 
   @Test("A pushed screen changes its part of the shared value")
-  func aScreenGetsThePartThatItNeeds() throws {
+  func pushedScreen() throws {
     let data = SignUpData(email: "blob@example.com")
     let store = Store(initialState: SignUpFeature.State(signUpData: Shared(value: data))) { SignUpFeature() }
     store.send(.nextButtonTapped)
@@ -128,7 +128,7 @@ struct DerivingSharedStateTests {
   }
 
   @Test("A child's change to a part is saved with the whole value")
-  func aChangeOfAPartIsPersistedWithTheWhole() async throws {
+  func savedPart() async throws {
     let store = Store(initialState: ParentFeature.State()) { ParentFeature() }
     store.send(.nameButtonTapped)
     store.send(.destination(.presented(.child(.nameEntered("Blob Jr.")))))
@@ -139,7 +139,7 @@ struct DerivingSharedStateTests {
   }
 
   @Test("A destination changes its part of the shared value")
-  func aDestinationGetsThePartThatItEdits() throws {
+  func editingDestination() throws {
     let store = Store(initialState: ParentFeature.State()) { ParentFeature() }
     store.send(.editNameButtonTapped)
     guard case .editName(let editName) = store.destination else {
@@ -151,7 +151,7 @@ struct DerivingSharedStateTests {
   }
 
   @Test("An unwrapped share of an element changes that element, and is nil for a missing one")
-  func anElementIsFoundByItsIdentityAndUnwrapped() throws {
+  func unwrappedElement() throws {
     @Shared(.fileStorage(.todos)) var todos: IdentifiedArrayOf<Todo> = [
       Todo(id: 1, title: "Milk"), Todo(id: 2, title: "Eggs"),
     ]

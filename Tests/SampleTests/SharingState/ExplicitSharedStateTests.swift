@@ -57,7 +57,7 @@ struct ExplicitSharedStateTests {
   }
 
   @Test("A parent and its child change one count")
-  func aParentHandsItsCountToAChild() {
+  func parentAndChild() {
     let store = Store(initialState: ParentFeature.State(count: Shared(value: 0))) { ParentFeature() }
     store.send(.presentButtonTapped)
     store.send(.child(.incrementButtonTapped))
@@ -67,7 +67,7 @@ struct ExplicitSharedStateTests {
   }
 
   @Test("A child's change is asserted in the parent and appears in both")
-  func aTestSeesTheChangeInBoth() async {
+  func assertedInParent() async {
     let store = TestStore(initialState: ParentFeature.State(count: Shared(value: 0))) { ParentFeature() }
     await store.send(.presentButtonTapped) { $0.child = ChildFeature.State(count: $0.$count) }
     await store.send(.child(.incrementButtonTapped)) { $0.$count.withLock { $0 = 1 } }

@@ -5,7 +5,7 @@ import Testing
 @Suite("Sharing state: file storage", .timeLimit(.minutes(5)))
 struct FileStorageTests {
   @Test("Users are saved to a file as JSON")
-  func usersAreKeptInAFileAsJSON() async throws {
+  func usersAsJSON() async throws {
     @Shared(.fileStorage(URL(filePath: "/samples/users.json"))) var users: [User] = []
     $users.withLock { $0.append(User(id: 1, name: "Blob")) }
     try await $users.save()

@@ -10,7 +10,7 @@ struct GotchasTests {
   }
 
   @Test("A Codable type omits its share from the encoding")
-  func aCodableTypeLeavesItsShareOut() throws {
+  func codableOmission() throws {
     let state = AppState(todos: ["Milk"])
     state.$launchCount.withLock { $0 = 42 }
     let encoded = try JSONEncoder().encode(state)
@@ -21,7 +21,7 @@ struct GotchasTests {
   }
 
   @Test("Shares are equal when their present values are equal")
-  func equalityIsThatOfTheValuesNow() {
+  func equalPresentValues() {
     let (one, other) = (AppState(), AppState())
     #expect(one.$launchCount == other.$launchCount)
     let unshared = Shared(value: 0)

@@ -34,7 +34,7 @@ struct InMemoryTests {
   }
 
   @Test("Features with one in-memory key share one count")
-  func everyFeatureSeesTheSameCount() {
+  func sharedInMemoryCount() {
     let child = Store(initialState: ChildFeature.State()) { ChildFeature() }
     let feature = Store(initialState: Feature.State()) { Feature() }
     child.send(.incrementButtonTapped)

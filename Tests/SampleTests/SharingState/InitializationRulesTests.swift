@@ -36,7 +36,7 @@ struct InitializationRulesTests {
   }
 
   @Test("A state that is given its parent's share changes the parent's value")
-  func theParentHandsItsShareOver() {
+  func handedOverShare() {
     @Shared(value: 1) var count
     let state = StateOfTheParent(count: $count)
     state.$count.withLock { $0 += 1 }
@@ -44,7 +44,7 @@ struct InitializationRulesTests {
   }
 
   @Test("States initialised with plain values have independent shares")
-  func aFeatureOwnsWhatItMakesOfAPlainValue() {
+  func independentShares() {
     let (state, other) = (StateOfItsOwn(count: 1), StateOfItsOwn(count: 1))
     state.$count.withLock { $0 += 1 }
     #expect(state.count == 2)
@@ -52,7 +52,7 @@ struct InitializationRulesTests {
   }
 
   @Test("A plain value is only the default of a persisted share")
-  func aPlainValueIsTheDefaultOfAKey() {
+  func plainValueAsDefault() {
     let state = PersistedState(count: 1)
     #expect(state.count == 1)
     state.$count.withLock { $0 = 42 }
@@ -60,7 +60,7 @@ struct InitializationRulesTests {
   }
 
   @Test("A default is evaluated only when it is used")
-  func aDefaultIsOnlyEvaluatedWhenItIsUsed() {
+  func lazyDefault() {
     func failing() -> Int {
       Issue.record("The unused default was evaluated.")
       return 0

@@ -64,7 +64,7 @@ struct ObservingChangesTests {
   }
 
   @Test("A publisher sends the present value and each change as actions")
-  func aPublisherTellsOfEveryChange() async {
+  func publishedActions() async {
     let store = TestStore(initialState: Feature.State()) { Feature() }
     let task = await store.send(.onAppear)
     await store.receive(.countUpdated(0)) { $0.counts = [0] }
@@ -94,7 +94,7 @@ struct ObservingChangesTests {
   }
 
   @Test("A feature that changes the share it observes loops until it is stopped")
-  func changingWhatOneObservesGoesRoundInCircles() async throws {
+  func circularObservation() async throws {
     let state = CircularFeature.State()
     let count = state.$count
     let store = Store(initialState: state) { Stoppable() }

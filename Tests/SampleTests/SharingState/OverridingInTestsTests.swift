@@ -13,7 +13,7 @@ struct OverridingInTestsTests {
   }
 
   @Test("The first default in a test applies to a feature that uses the same key")
-  func theFirstDefaultOfATestCountsForAllFeatures() {
+  func firstDefault() {
     @Shared(.appStorage("count")) var count = 42
 
     // Shared state will be 42 for all features using it.
@@ -22,7 +22,7 @@ struct OverridingInTestsTests {
   }
 
   @Test("Setting the value overrides an earlier default in all features")
-  func settingTheValueAgainOverridesAnEarlierDefault() {
+  func overridingValue() {
     // The entry point of an application, for example.
     let early = Store(initialState: Feature.State()) { Feature() }
 

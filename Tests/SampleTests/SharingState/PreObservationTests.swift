@@ -31,7 +31,7 @@ struct PreObservationTests {
   }
 
   @Test("A view is notified of a change to a share in a state without observation")
-  func aViewHearsOfAShareInAStateWithoutObservation() async {
+  func notifiedView() async {
     let view = FeatureView(store: Store(initialState: Feature.State()) { Feature() })
     await confirmation { confirmation in
       withObservationTracking {

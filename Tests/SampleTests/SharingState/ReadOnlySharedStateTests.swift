@@ -5,7 +5,7 @@ import Testing
 @Suite("Sharing state: read-only shares", .timeLimit(.minutes(5)))
 struct ReadOnlySharedStateTests {
   @Test("A reader has the value that a share writes")
-  func aReaderSeesWhatAShareWrites() {
+  func readerOfShare() {
     @Shared(.appStorage("isOn")) var isOn = false
     @SharedReader(.appStorage("isOn")) var isReallyOn = false
     $isOn.withLock { $0 = true }
@@ -13,7 +13,7 @@ struct ReadOnlySharedStateTests {
   }
 
   @Test("A reader with a read-only key has its default, then the published value")
-  func aStrategyMayOnlyRead() {
+  func readOnlyKey() {
     @SharedReader(.remoteConfig) var remoteConfig
     #expect(remoteConfig == RemoteConfig())
     RemoteConfigServer.shared.publish(RemoteConfig(maximumItems: 20))

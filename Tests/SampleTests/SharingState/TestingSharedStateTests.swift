@@ -47,7 +47,7 @@ private struct SimpleFeature {
 @Suite("Sharing state: testing", .timeLimit(.minutes(5)))
 struct TestingSharedStateTests {
   @Test("A test asserts how an action changes the state")
-  func aTestSaysHowTheStateChanges() async {
+  func assertedStateChange() async {
     let store = TestStore(initialState: Feature.State(count: Shared(0))) {
       Feature()
     }
@@ -58,7 +58,7 @@ struct TestingSharedStateTests {
   }
 
   @Test("A wrong expectation fails with the difference")
-  func aWrongExpectationShowsTheDifference() async {
+  func wrongExpectation() async {
     await withKnownIssue {
       let store = TestStore(initialState: Feature.State(count: Shared(0))) {
         Feature()
@@ -80,7 +80,7 @@ struct TestingSharedStateTests {
   }
 
   @Test("An unasserted change by an effect is a failure that shows the change")
-  func aChangeByAnEffectThatNobodyAssertsFails() async {
+  func unassertedEffect() async {
     let declaration: UInt = #line + 2
     await withKnownIssue {
       let store = TestStore(initialState: SimpleFeature.State(count: Shared(0))) {
@@ -102,7 +102,7 @@ struct TestingSharedStateTests {
   }
 
   @Test("A change by an effect is asserted on the store")
-  func aChangeByAnEffectIsAsserted() async {
+  func effectAssertedOnStore() async {
     let store = TestStore(initialState: SimpleFeature.State(count: Shared(0))) {
       SimpleFeature()
     }
@@ -113,7 +113,7 @@ struct TestingSharedStateTests {
   }
 
   @Test("A change by an effect is asserted on the share")
-  func aChangeByAnEffectIsAssertedOnTheShare() async {
+  func effectAssertedOnShare() async {
     let store = TestStore(initialState: SimpleFeature.State(count: Shared(0))) {
       SimpleFeature()
     }

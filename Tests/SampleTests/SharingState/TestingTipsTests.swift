@@ -81,7 +81,7 @@ struct TestingTipsTests {
   }
 
   @Test("A count shared by two features stays in sync")
-  func oneCountInTwoFeaturesStaysInSync() async {
+  func countInSync() async {
     let store = TestStore(initialState: ParentFeature.State()) {
       ParentFeature()
     }
@@ -93,7 +93,7 @@ struct TestingTipsTests {
   }
 
   @Test("The same change is asserted in both features")
-  func bothCountsMayBeAsserted() async {
+  func bothCountsAsserted() async {
     let store = TestStore(initialState: ParentFeature.State()) {
       ParentFeature()
     }
@@ -105,7 +105,7 @@ struct TestingTipsTests {
   }
 
   @Test("A feature that has lost its share fails only a test that asserts both counts")
-  func aFeatureThatLostItsShareIsOnlySeenByAssertingBothCounts() async {
+  func lostShareBothCounts() async {
     let store = TestStore(initialState: Refactored.ParentFeature.State()) {
       Refactored.ParentFeature()
     }
@@ -124,7 +124,7 @@ struct TestingTipsTests {
   }
 
   @Test("A test asserts a feature's change on a share of its own")
-  func theTestHoldsAShareOfItsOwnAndAssertsOnIt() async {
+  func ownShareAssertion() async {
     @Shared(.appStorage("count")) var count = 0
     let store = TestStore(initialState: ParentFeature.State()) {
       ParentFeature()
@@ -137,7 +137,7 @@ struct TestingTipsTests {
   }
 
   @Test("An assertion on the test's own share fails when the feature has lost its share")
-  func thatTestFailsWhenTheFeatureLostItsShare() async {
+  func lostShareOwnAssertion() async {
     await withKnownIssue {
       @Shared(.appStorage("count")) var count = 0
       let store = TestStore(initialState: Refactored.ParentFeature.State()) {

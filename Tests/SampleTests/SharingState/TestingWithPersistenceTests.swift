@@ -30,7 +30,7 @@ struct TestingWithPersistenceTests {
     "A persisted feature starts with its default in each test, and its change is asserted as usual",
     arguments: 1...2
   )
-  func theTestOfAPersistedFeatureIsTheSame(run: Int) async {
+  func persistedFeature(run: Int) async {
     // Values that one run stores do not reach the other.
     let store = TestStore(initialState: SimpleFeature.State()) {
       SimpleFeature()
@@ -42,7 +42,7 @@ struct TestingWithPersistenceTests {
   }
 
   @Test("A file starts empty in each test and is not written to the file system", arguments: 1...2)
-  func aFileOfATestExistsForThatTestOnly(run: Int) async throws {
+  func inMemoryFile(run: Int) async throws {
     @Shared(.fileStorage(.users)) var users: [User] = []
     #expect(users.isEmpty)
     $users.withLock { $0 = [User(id: run, name: "Blob")] }

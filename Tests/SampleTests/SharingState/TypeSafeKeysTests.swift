@@ -5,7 +5,7 @@ import Testing
 @Suite("Sharing state: type-safe keys", .timeLimit(.minutes(5)))
 struct TypeSafeKeysTests {
   @Test("Shares of two types in one file load each other's saved changes", .timeLimit(.minutes(5)))
-  func withoutATypeInTheKeyOneFileHasTwoValues() async throws {
+  func twoTypesInFile() async throws {
     @Shared(.fileStorage(.users)) var users: [User] = []
     @Shared(.fileStorage(.users)) var identifiedUsers: IdentifiedArrayOf<User> = []
     $users.withLock { $0.append(User(id: 1, name: "Blob")) }
@@ -18,7 +18,7 @@ struct TypeSafeKeysTests {
   }
 
   @Test("A type-safe key in a file has the value of the key that it wraps")
-  func aKeyInAFile() {
+  func keyInFile() {
     @Shared(.users) var users: IdentifiedArrayOf<User> = []
     @Shared(.fileStorage(.users)) var same: IdentifiedArrayOf<User> = []
     $users.withLock { $0.append(User(id: 1, name: "Blob")) }
@@ -34,7 +34,7 @@ struct TypeSafeKeysTests {
   }
 
   @Test("A type-safe key in app storage has the value of the key that it wraps")
-  func aKeyInAppStorage() {
+  func keyInAppStorage() {
     @Shared(.count) var count = 0
     @Shared(.appStorage("count")) var same = 0
     $count.withLock { $0 = 42 }
@@ -42,7 +42,7 @@ struct TypeSafeKeysTests {
   }
 
   @Test("A key with a default lets a declaration omit the type and the default")
-  func aKeyWithItsDefaultNeedsNeitherTypeNorDefault() {
+  func keyWithDefault() {
     @Shared(.usersByDefault) var users
     #expect(users == [])
     $users.withLock { $0.append(User(id: 1, name: "Blob")) }

@@ -47,7 +47,7 @@ struct UITestingTests {
   }
 
   @Test("An application under test writes neither standard user defaults nor files, and shares no values")
-  func anApplicationUnderTestPersistsNothing() async throws {
+  func applicationUnderTest() async throws {
     try FileManager.default.createDirectory(atPath: temporaryDirectory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: temporaryDirectory) }
     let entryPoint = EntryPoint()

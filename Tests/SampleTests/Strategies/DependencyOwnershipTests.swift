@@ -86,7 +86,7 @@ struct DependencyOwnershipTests {
   }
 
   @Test("The dependency stores the settings that a feature changes")
-  func theDependencyKeepsTheSettings() async throws {
+  func storedSettings() async throws {
     @Dependency(\.defaultAppStorage) var defaults
     let store = Store(initialState: SpeechSettingsFeature.State()) { SpeechSettingsFeature() }
     await store.send(.rateChanged(1)).finish()
@@ -96,7 +96,7 @@ struct DependencyOwnershipTests {
   }
 
   @Test("A feature observes the settings that another feature changes")
-  func aFeatureObservesWhatAnotherOneSets() async {
+  func observedSettings() async {
     let quiz = TestStore(initialState: ListeningQuizFeature.State()) { ListeningQuizFeature() }
     quiz.timeout = patience
     let task = await quiz.send(.onTask)
@@ -113,7 +113,7 @@ struct DependencyOwnershipTests {
 
   /// Option A: a view waits for its effects when it appears, and cancels them when it disappears.
   @Test("A feature that observes again receives the change that it missed")
-  func observingAgainReplaysWhatWasMissed() async throws {
+  func resumedObservation() async throws {
     let quiz = Store(initialState: ListeningQuizFeature.State()) { ListeningQuizFeature() }
     let settings = Store(initialState: SpeechSettingsFeature.State()) { SpeechSettingsFeature() }
     let appearance = Task { await quiz.send(.onTask).finish() }
@@ -132,7 +132,7 @@ struct DependencyOwnershipTests {
 
   /// Option B: effects go on without anybody waiting for them.
   @Test("An unawaited effect outlives the task that started it and ends when it is cancelled")
-  func whatNobodyWaitsForLivesAsLongAsTheStore() async throws {
+  func unawaitedEffect() async throws {
     let quiz = Store(initialState: ListeningQuizFeature.State()) { ListeningQuizFeature() }
     let settings = Store(initialState: SpeechSettingsFeature.State()) { SpeechSettingsFeature() }
     let appearance = Task { quiz.send(.onTask) }
@@ -145,7 +145,7 @@ struct DependencyOwnershipTests {
   }
 
   @Test("A store's override replaces the owner of the settings for that store only")
-  func theOwnerIsReplacedLikeAnyDependency() {
+  func overriddenOwner() {
     let quiz = Store(initialState: ListeningQuizFeature.State()) {
       ListeningQuizFeature()
     } withDependencies: {

@@ -169,7 +169,7 @@ struct RootOwnershipTests {
   }
 
   @Test("A parent and its child read and write the same state")
-  func parentAndChildReadAndWriteTheSameState() {
+  func sharedParentState() {
     let store = Store(initialState: AppFeature.State()) { AppFeature() }
     let list = store.scope(state: \.syncUpsList, action: { .syncUpsList($0) })
     list.send(.syncUpAdded(design))
@@ -178,7 +178,7 @@ struct RootOwnershipTests {
   }
 
   @Test("A store scoped to the stack pops a screen from the parent's stack")
-  func theStackIsScopedTo() {
+  func scopedStack() {
     let store = Store(initialState: AppFeature.State()) { AppFeature() }
     let path = store.scope(state: \.path, action: { .path($0) })
     store.send(.syncUpsList(.syncUpAdded(design)))
@@ -189,14 +189,14 @@ struct RootOwnershipTests {
   }
 
   @Test("A tapped sync-up is copied to the detail on the stack")
-  func theDetailIsAnotherCopy() async {
+  func copiedDetail() async {
     let store = TestStore(initialState: AppFeature.State()) { AppFeature() }
     await store.send(.syncUpsList(.syncUpAdded(design))) { $0.syncUpsList.syncUps = [design] }
     await store.send(.syncUpTapped(1)) { $0.path[id: 0] = .detail(SyncUpDetail.State(syncUp: design)) }
   }
 
   @Test("An edited copy replaces the original in the detail and, by delegation, in the list")
-  func aCopyIsEditedAndThenDelegated() async {
+  func delegatedEdit() async {
     let store = makeStore()
     await store.send(.path(.element(id: 0, action: .detail(.editButtonTapped)))) {
       $0.path[id: 0] = .detail(
@@ -219,7 +219,7 @@ struct RootOwnershipTests {
   }
 
   @Test("A cancelled edit changes neither the detail nor the list")
-  func aCopyIsEditedAndThrownAway() async {
+  func cancelledEdit() async {
     let store = makeStore()
     store.exhaustivity = .off
     await store.send(.path(.element(id: 0, action: .detail(.editButtonTapped))))

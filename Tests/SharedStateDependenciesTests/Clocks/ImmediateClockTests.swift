@@ -4,7 +4,7 @@ import Testing
 @Suite("ImmediateClock", .timeLimit(.minutes(5)))
 struct ImmediateClockTests {
   @Test("Sleeps end immediately, and the time jumps to the deadline")
-  func sleepsEndAtOnceAndTheTimeJumps() async throws {
+  func immediateSleeps() async throws {
     let clock = ImmediateClock()
     try await clock.sleep(for: .seconds(60))
     #expect(clock.now.offset == .seconds(60))
@@ -16,7 +16,7 @@ struct ImmediateClockTests {
   }
 
   @Test("A loop of sleeps lets other tasks run", .timeLimit(.minutes(5)))
-  func loopOfSleepsLetsOthersRun() async throws {
+  func loopOfSleeps() async throws {
     let timer = Task {
       let clock: any Clock<Duration> = .immediate
       while true { try await clock.sleep(for: .seconds(1)) }
@@ -27,7 +27,7 @@ struct ImmediateClockTests {
   }
 
   @Test("A cancelled task does not sleep")
-  func cancelledTaskDoesNotSleep() async {
+  func cancelledTask() async {
     let clock = ImmediateClock()
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }

@@ -10,7 +10,7 @@ struct SleepScheduleTests {
   private func second(_ seconds: Int) -> Instant { Instant(offset: .seconds(seconds)) }
 
   @Test("Sleeps end by deadline, and with equal deadlines in the order in which they began")
-  mutating func sleepsEndInTheOrderOfTheirDeadlinesAndBeginnings() {
+  mutating func orderOfEnds() {
     _ = schedule.begin("late", until: second(3))
     _ = schedule.begin("first", until: second(1))
     _ = schedule.begin("second", until: second(1))
@@ -28,7 +28,7 @@ struct SleepScheduleTests {
   }
 
   @Test("A sleep that begins during an advance ends in its turn")
-  mutating func sleepThatBeginsMeanwhileEndsInItsTurn() {
+  mutating func sleepDuringAdvance() {
     _ = schedule.begin("timer", until: second(1))
     _ = schedule.begin("other", until: second(3))
     #expect(schedule.advance(to: second(3)) == "timer")
@@ -39,7 +39,7 @@ struct SleepScheduleTests {
   }
 
   @Test("A sleep until the past does not begin, but a sleep until the present does")
-  mutating func deadlineInThePastIsNoSleepAndThePresentIsOne() {
+  mutating func pastAndPresent() {
     #expect(schedule.advance(to: second(2)) == nil)
     #expect(schedule.begin("past", until: second(1)) == nil)
     #expect(schedule.begin("present", until: second(2)) != nil)
@@ -48,7 +48,7 @@ struct SleepScheduleTests {
   }
 
   @Test("The time does not go back")
-  mutating func timeDoesNotGoBack() {
+  mutating func backwardAdvance() {
     #expect(schedule.advance(to: second(2)) == nil)
     _ = schedule.begin("present", until: second(2))
     #expect(schedule.advance(to: second(1)) == nil)
@@ -80,7 +80,7 @@ struct SleepScheduleTests {
   }
 
   @Test("Every beginning and end of a sleep is counted")
-  mutating func everyBeginningAndEndIsCounted() throws {
+  mutating func countedChanges() throws {
     let begun = schedule.begin("a", until: second(1))
     let id = try #require(begun)
     _ = schedule.begin("b", until: second(1))

@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test("Sleeps end in the order of their deadlines")
-  func sleepsEndInTheOrderOfTheirDeadlines() async throws {
+  func orderOfDeadlines() async throws {
     let tasks = [sleeper(3, seconds: 3), sleeper(1, seconds: 1), sleeper(2, seconds: 2), sleeper(9, seconds: 9)]
     try await sleeps(4)
     await clock.advance(by: .seconds(2))
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test("A timer that is about to start ticks while the clock advances")
-  func timerThatIsAboutToStartTicksWhileTheTimePasses() async throws {
+  func startingTimer() async throws {
     let timer = Task {
       while true {
         try await clock.sleep(for: .seconds(1))
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test("A sleep does not end before the clock reaches its deadline")
-  func timeStandsStillByItself() async throws {
+  func unreachedDeadline() async throws {
     let task = sleeper(1, seconds: 1)
     try await sleeps(1)
     await clock.advance(by: .milliseconds(999))
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test("A sleep of zero duration ends with the next advance")
-  func sleepOfNoTimeEndsWithTheNextAdvance() async throws {
+  func zeroDuration() async throws {
     let task = sleeper(1, seconds: 0)
     try await sleeps(1)
     await clock.advance()
@@ -75,14 +75,14 @@ import Testing
   }
 
   @Test("A sleep until the past ends immediately")
-  func deadlineInThePastIsNoSleep() async throws {
+  func pastDeadline() async throws {
     await clock.advance(by: .seconds(2))
     try await clock.sleep(until: .init(offset: .seconds(1)))
     #expect(clock.now.offset == .seconds(2))
   }
 
   @Test("A sleep ends immediately when its task is cancelled")
-  func cancelledSleepEndsAtOnce() async throws {
+  func cancelledSleep() async throws {
     let task = sleeper(1, seconds: 1)
     try await sleeps(1)
     task.cancel()
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test("A sleep in a task that is already cancelled ends with an error")
-  func cancelledTaskDoesNotBeginToSleep() async {
+  func alreadyCancelledTask() async {
     let task = Task { [clock] in
       withUnsafeCurrentTask { $0?.cancel() }
       try await clock.sleep(for: .seconds(1))
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test("run advances the clock until no task sleeps")
-  func runGoesOnUntilNobodySleeps() async throws {
+  func runUntilIdle() async throws {
     let task = Task {
       for number in 1...20 {
         try await clock.sleep(for: .seconds(number))
@@ -128,7 +128,7 @@ import Testing
   }
 
   @Test("run reports a sleep that outlasts its timeout, and cancels it")
-  func runThatDoesNotEndIsReported() async throws {
+  func runTimeout() async throws {
     let task = sleeper(1, seconds: 1)
     try await sleeps(1)
     let line = #line + 2
@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test("run reports a task that never stops sleeping for zero duration")
-  func runOfSleepsOfNoTimeIsReportedToo() async throws {
+  func endlessZeroSleeps() async throws {
     let task = Task {
       while true { try await clock.sleep(for: .zero) }
     }
@@ -156,7 +156,7 @@ import Testing
   }
 
   @Test("An endless advance ends when its task is cancelled")
-  func advanceEndsWithItsTask() async throws {
+  func cancelledAdvance() async throws {
     let zero = Task {
       // Never ends: each sleep is due as soon as it begins.
       while true { try await clock.sleep(for: .zero) }
@@ -171,7 +171,7 @@ import Testing
   }
 
   @Test("A test clock overrides the continuousClock dependency")
-  func clockCanBeAnyClock() async throws {
+  func overriddenDependency() async throws {
     try await withDependencies {
       $0.continuousClock = clock
     } operation: {
@@ -184,7 +184,7 @@ import Testing
   }
 
   @Test("run wakes all tasks that sleep concurrently")
-  nonisolated func manySleepersOnManyThreadsWakeOnce() async throws {
+  nonisolated func concurrentSleepers() async throws {
     let clock = TestClock()
     var awake = 0
     try await withThrowingTaskGroup { group in

@@ -5,7 +5,7 @@ import Testing
 @Suite("UnimplementedClock", .timeLimit(.minutes(5)))
 struct UnimplementedClockTests {
   @Test("Every use of the clock is reported, and a sleep at the line that made the clock")
-  func everyUseIsReportedWhereTheClockWasMade() async throws {
+  func reportedUses() async throws {
     let line = #line + 1
     let clock = UnimplementedClock(name: "The clock of the test")
     let isReported: @Sendable (Issue) -> Bool = {
@@ -29,7 +29,7 @@ struct UnimplementedClockTests {
   }
 
   @Test("A clock that a test has not overridden is reported when used, but not when read")
-  func dependencyIsReportedWhenItIsUsedOnly() async throws {
+  func reportedDependency() async throws {
     let line = #line + 1
     @Dependency(\.continuousClock) var clock
     let held = clock
@@ -41,13 +41,13 @@ struct UnimplementedClockTests {
   }
 
   @Test("The live and preview clocks are the continuous clock")
-  func liveClockIsTheContinuousOne() {
+  func liveAndPreview() {
     #expect(DependencyValues.live.continuousClock is ContinuousClock)
     #expect(DependencyValues.preview.continuousClock is ContinuousClock)
   }
 
   @Test("A clock that a trait overrides is used without an issue", .dependency(\.continuousClock, .immediate))
-  func clockCanBeOverriddenByATrait() async throws {
+  func traitOverride() async throws {
     @Dependency(\.continuousClock) var clock
     try await clock.sleep(for: .seconds(3600))
   }

@@ -5,7 +5,7 @@ import Testing
 @Suite("TestCaches", .timeLimit(.minutes(5)))
 struct TestCachesTests {
   @Test("Each test has its own cache")
-  func cacheBelongsToItsTest() {
+  func cachePerTest() {
     let caches = TestCaches(capacity: 10)
     let first = caches.cache(for: TestRun(1))
     #expect(caches.cache(for: TestRun(1)) === first)
@@ -13,7 +13,7 @@ struct TestCachesTests {
   }
 
   @Test("The number of caches is bounded, and the least recently used are removed")
-  func numberOfCachesIsBoundedAndTheOldestGo() {
+  func boundedCaches() {
     weak var oldest: DependencyCache?
     let caches = TestCaches(capacity: 10)
     oldest = caches.cache(for: TestRun(-1))

@@ -11,19 +11,19 @@ struct DateGeneratorTests {
   private static let day = Date(timeIntervalSince1970: 86_400)
 
   @Test("A generator whose now is overridden returns that date without an issue", .dependency(\.date.now, day))
-  func overrideOfNowIsConstantAndReportsNothing() {
+  func overriddenNow() {
     #expect(date() == Self.day)
     #expect(date.now == Self.day)
     #expect(now == Self.day)
   }
 
   @Test("A constant generator always returns the same date", .dependencies { $0.date = .constant(day) })
-  func constantIsAlwaysTheSame() {
+  func constantDate() {
     #expect([date(), date(), now] == [Self.day, Self.day, Self.day])
   }
 
   @Test("A generator calls its closure for each date")
-  func closureIsAskedEachTime() {
+  func closureCalls() {
     let uuid = UUIDGenerator.incrementing
     withDependencies {
       $0.date = DateGenerator { Date(timeIntervalSince1970: uuid() == UUID(0) ? 1 : 2) }
@@ -34,7 +34,7 @@ struct DateGeneratorTests {
   }
 
   @Test("A test that reads the date without an override fails")
-  func testThatDoesNotOverrideFails() {
+  func missingOverride() {
     withKnownIssue {
       #expect(date() > Self.day)
     } matching: {
@@ -43,7 +43,7 @@ struct DateGeneratorTests {
   }
 
   @Test("Using the date after an override has ended reports an issue")
-  func overrideDoesNotHideALaterUse() {
+  func useAfterOverride() {
     withDependencies {
       $0.date.now = Self.day
     } operation: {
@@ -63,7 +63,7 @@ struct DateGeneratorTests {
   }
 
   @Test("The live date is not in the past")
-  func liveDateIsThePresent() {
+  func liveDate() {
     let before = Date()
     withDependencies {
       $0 = .live

@@ -25,7 +25,7 @@ struct RegionTests {
   }
 
   @Test("A test that reads the calendar, locale or time zone without an override fails")
-  func testThatDoesNotOverrideFails() {
+  func missingOverride() {
     withKnownIssue {
       _ = calendar
     } matching: {
@@ -44,7 +44,7 @@ struct RegionTests {
   }
 
   @Test("The live calendar, locale and time zone are those of the user")
-  func liveOnesAreThoseOfTheUser() {
+  func liveRegion() {
     withDependencies {
       $0 = .live
     } operation: {

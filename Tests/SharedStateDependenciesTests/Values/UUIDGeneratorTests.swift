@@ -12,19 +12,19 @@ struct UUIDGeneratorTests {
     .dependency(\.uuid, .incrementing),
     arguments: 0..<2
   )
-  func incrementingStartsAtZeroInEachCase(index: Int) {
+  func zeroPerCase(index: Int) {
     #expect(uuid().uuidString == "00000000-0000-0000-0000-000000000000")
     #expect(uuid().uuidString == "00000000-0000-0000-0000-000000000001")
     #expect(uuid() == UUID(2))
   }
 
   @Test("A constant generator always returns the same UUID", .dependency(\.uuid, .constant(UUID(7))))
-  func constantIsAlwaysTheSame() {
+  func constantUUID() {
     #expect([uuid(), uuid()] == [UUID(7), UUID(7)])
   }
 
   @Test("An incrementing generator returns each number once to concurrent tasks")
-  func incrementingGivesNoNumberTwice() async {
+  func distinctNumbers() async {
     let uuid = UUIDGenerator.incrementing
     let made = await withTaskGroup { group in
       for _ in 0..<100 { group.addTask { uuid() } }
@@ -41,12 +41,12 @@ struct UUIDGeneratorTests {
       (-1, "00000000-0000-0000-FFFF-FFFFFFFFFFFF"),
     ]
   )
-  func numberIsTheEndOfAnIdentifier(number: Int, text: String) {
+  func hexadecimalDigits(number: Int, text: String) {
     #expect(UUID(number).uuidString == text)
   }
 
   @Test("A test that generates a UUID without an override fails")
-  func testThatDoesNotOverrideFails() {
+  func missingOverride() {
     withKnownIssue {
       #expect(uuid() != uuid())
     } matching: {

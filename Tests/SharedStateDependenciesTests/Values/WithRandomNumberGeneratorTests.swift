@@ -61,7 +61,7 @@ struct WithRandomNumberGeneratorTests {
   }
 
   @Test("A different seed yields different numbers", .dependency(\.withRandomNumberGenerator, .seeded(1)))
-  func anotherSeedGivesOtherNumbers() {
+  func differentSeed() {
     #expect(draw() != 0xE220_A839_7B1D_CDAF)
   }
 
@@ -69,14 +69,14 @@ struct WithRandomNumberGeneratorTests {
     "Successive and nested uses draw from one sequence",
     .dependency(\.withRandomNumberGenerator, WithRandomNumberGenerator(CountingGenerator()))
   )
-  func drawsGoOnFromOneUseToTheNext() {
+  func continuedSequence() {
     #expect(draw() == 0)
     #expect(withRandomNumberGenerator { [$0.next(), draw(), $0.next()] } == [1, 2, 3])
     #expect(draw() == 4)
   }
 
   @Test("A draw that is overtaken by another one returns the next number")
-  func whoIsOvertakenDrawsAnotherNumber() {
+  func overtakenDraw() {
     let interruption = Interruption()
     let generator = WithRandomNumberGenerator(InterruptedGenerator(interruption: interruption))
     interruption.set { #expect(generator { $0.next() } == 0) }
@@ -84,7 +84,7 @@ struct WithRandomNumberGeneratorTests {
   }
 
   @Test("Concurrent draws return each number exactly once")
-  func nobodyDrawsANumberThatAnotherHasDrawn() async {
+  func concurrentDraws() async {
     let generator = WithRandomNumberGenerator(CountingGenerator())
     let drawn = await withTaskGroup { group in
       for _ in 0..<20 {
@@ -104,7 +104,7 @@ struct WithRandomNumberGeneratorTests {
   }
 
   @Test("A test that does not override the generator fails when it draws a number")
-  func testThatDoesNotOverrideFails() {
+  func missingOverride() {
     withKnownIssue {
       _ = draw()
     } matching: {

@@ -29,7 +29,7 @@ struct HandshakeTests {
   }
 
   @Test("A handshake sends AUTH, SELECT, SETNAME, ROLE and INFO in this order before any reply")
-  func asksForEverythingAtOnceInTheRightOrder() throws {
+  func commandOrder() throws {
     _ = try handshake("", url: "redis://user:secret@h/3?label=me")
     let text = String(decoding: formatter.bytes, as: UTF8.self)
     let start =
@@ -39,7 +39,7 @@ struct HandshakeTests {
   }
 
   @Test("A handshake is done, and knows the server's facts, once every command is answered")
-  func aPrimaryIsReadyOnceEverythingIsAnswered() throws {
+  func completeHandshake() throws {
     let role = "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
     #expect(try !handshake("+OK\r\n\(role)").isDone)
     func bulk(_ text: String) -> String { "$\(text.utf8.count)\r\n\(text)\r\n" }
@@ -65,7 +65,7 @@ struct HandshakeTests {
   }
 
   @Test("A handshake is done even if its name, role, information and scripts are refused")
-  func nameRoleAndScriptCanBeDoneWithout() throws {
+  func toleratedRefusals() throws {
     for error in ["NOPERM no", "ERR unknown command"] {
       let handshake = try handshake(String(repeating: "-\(error)\r\n", count: error.hasPrefix("ERR") ? 9 : 5))
       #expect(handshake.isDone)
@@ -100,7 +100,7 @@ struct HandshakeTests {
       ("+NO\r\n", "redis://h", .protocolViolation(reason: "the handshake has an unknown reply")),
     ]
   )
-  func whatKeepsAConnectionFromBeingOfUseIsThrown(replies: String, url: String, error: RedisSharedStateError) {
+  func failureReasons(replies: String, url: String, error: RedisSharedStateError) {
     #expect(throws: error) { try handshake(replies, url: url) }
   }
 }

@@ -45,7 +45,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("A staged document that was lost is staged again")
-  func aStagedDocumentThatWasLostIsStagedAgain() throws {
+  func restagedDocument() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: commit(isLarge: true))])
     let request = peer.heard()
@@ -60,7 +60,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("A commit fails once its staged document is lost three times")
-  func aServerThatLosesEveryStagedDocumentIsGivenUpOn() throws {
+  func repeatedStagingLoss() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: commit(isLarge: true))])
     peer.say(String(repeating: "+OK\r\n*1\r\n$7\r\nstaging\r\n", count: 3))
@@ -68,7 +68,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("A document that cannot be staged fails only its own commit")
-  func aDocumentThatMayNotBeStagedFailsItsCommitOnly() throws {
+  func refusedStaging() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: commit(isLarge: true)), RedisRequest(id: 2, command: commit())])
     peer.say("-OOM no\r\n*1\r\n$7\r\nstaging\r\n$6\r\nok 5 4\r\n")
@@ -102,7 +102,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("Of many commits with an unknown script, only one retry sends the source")
-  func ofManyCommitsWithAnUnknownScriptOneBringsTheSource() throws {
+  func singleSourceRetry() throws {
     let connection = peer.connection()
     try connection.send((0..<10).map { RedisRequest(id: $0, command: commit()) })
     _ = peer.heard()
@@ -119,7 +119,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("Restores that fail together are retried one by one")
-  func ofRestoresThatFailTogetherEachIsTriedAlone() throws {
+  func failedRestores() throws {
     let connection = peer.connection()
     let meta = Meta(revision: Revision(5), parent: Revision(4), kind: .set, writer: "w")
     try connection.send(
@@ -146,7 +146,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("Commits to a server that knows no script fail after at most three commands each", arguments: [1, 20])
-  func aServerThatKnowsNoScriptIsGivenUpOnSoon(commits: UInt64) throws {
+  func boundedScriptRetries(commits: UInt64) throws {
     let connection = peer.connection()
     try connection.send((0..<commits).map { RedisRequest(id: $0, command: commit()) })
     var commands = 0
@@ -166,7 +166,7 @@ struct HiredisConnectionTests {
     "A commit that took effect reports the command that failed after it",
     arguments: ["ERR Unknown Redis command called from script", "-ERR: not a code", "NOPERM no", ""]
   )
-  func aCommitThatTookEffectSaysWhatFailedAfterIt(error: String) throws {
+  func failureAfterCommit(error: String) throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: commit())])
     peer.say("*5\r\n$2\r\nok\r\n$1\r\n5\r\n$1\r\n4\r\n$7\r\nPUBLISH\r\n$\(error.utf8.count)\r\n\(error)\r\n")
@@ -182,7 +182,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("A commit fails if the retry with the script's source is refused")
-  func aScriptThatStaysUnknownFails() throws {
+  func refusedSource() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: commit())])
     peer.say("-NOSCRIPT a\r\n-NOPERM b\r\n")
@@ -190,7 +190,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("Absent keys of one read are checked with a single EXISTS")
-  func keysOfWhichNoneIsThereAreAskedForOnce() throws {
+  func absentKeys() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: .read([names, names, names]))])
     _ = peer.heard()
@@ -208,7 +208,7 @@ struct HiredisConnectionTests {
     "A key that becomes a string during a read is read again",
     arguments: [":1", "-NOPERM this user has no permissions to run the 'exists' command"]
   )
-  func aKeyThatBecomesAStringBetweenTheQuestionsIsReadAgain(howManyAreThere: String) throws {
+  func changedKeyType(howManyAreThere: String) throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: .read([names, names]))])
     peer.say("*4\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n\(howManyAreThere)\r\n+string\r\n+list\r\n")
@@ -224,7 +224,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("An error reply to SUBSCRIBE fails its own request")
-  func anErrorReplyToSubscribeBelongsToItsRequest() throws {
+  func subscribeError() throws {
     let connection = peer.connection(.subscriber)
     try connection.send([
       RedisRequest(id: 1, command: .subscribe(["a", "b"])), RedisRequest(id: 2, command: .subscribe(["c"])),
@@ -248,7 +248,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("Empty subscribe and unsubscribe requests are answered immediately and send nothing")
-  func emptyRequestsAreAnsweredAtOnceAndSendNothing() throws {
+  func emptyRequests() throws {
     let subscriber = peer.connection(.subscriber)
     try subscriber.send([
       RedisRequest(id: 1, command: .subscribe([])), RedisRequest(id: 2, command: .unsubscribe([])),
@@ -262,7 +262,7 @@ struct HiredisConnectionTests {
     "Unsolicited data ends the connection with a protocol violation",
     arguments: ["+PONG\r\n", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "HTTP/1.1 200 OK\r\n"]
   )
-  func whatNobodyAskedForEndsTheConnection(text: String) throws {
+  func unsolicitedData(text: String) throws {
     peer.say(text)
     let connection = peer.connection()
     let error = #expect(throws: RedisSharedStateError.self) { try connection.receive(until: soon) }
@@ -273,7 +273,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("Sending does not deadlock with a server that waits for its replies to be read")
-  func sendingGoesOnWhileTheServerWaitsForUsToRead() async throws {
+  func sendingWithoutDeadlock() async throws {
     let count = 50_000
     let connection = peer.connection()
     let peer = peer
@@ -304,7 +304,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("Sending to a peer that does not read never blocks, and resumes later")
-  func sendingToAPeerThatNeverReadsWaitsForNothing() throws {
+  func peerNotReading() throws {
     let connection = peer.connection()
     try connection.send((0..<100_000).map { RedisRequest(id: $0, command: .ping) })
     peer.say("+PO")
@@ -337,7 +337,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("A peer that hangs up makes sending and receiving fail without a signal")
-  func aPeerThatHangsUpEndsSendingAndReceivingWithoutASignal() {
+  func closedByPeer() {
     let connection = peer.connection()
     peer.hangUp()
     for _ in 0..<3 {
@@ -355,7 +355,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("Replies that arrive before the connection ends are delivered")
-  func repliesInFrontOfTheEndAreNotLost() throws {
+  func repliesBeforeEnd() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: .ping)])
     peer.say("+PONG\r\n")
@@ -365,7 +365,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("A wake-up ends a wait and is then forgotten")
-  func aWakeUpEndsAWaitAndIsForgotten() throws {
+  func wokenWhileWaiting() throws {
     let waker = Waker()
     let connection = peer.connection()
     waker.wake()
@@ -376,7 +376,7 @@ struct HiredisConnectionTests {
   }
 
   @Test("A partial reply produces no event until the rest arrives")
-  func aPartOfAReplyDoesNotEndAWait() throws {
+  func partialReply() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: .ping)])
     peer.say("+PO")

@@ -5,7 +5,7 @@ import Testing
 @Suite("RedisFormatter", .timeLimit(.minutes(5)))
 struct RedisFormatterTests {
   @Test("Strings, arbitrary bytes and numbers are encoded as arguments")
-  func encodesArgumentsOfEveryKindAndAnyBytes() {
+  func argumentKinds() {
     let formatter = RedisFormatter()
     formatter.add { command in
       command.argument("SET")
@@ -22,7 +22,7 @@ struct RedisFormatterTests {
   }
 
   @Test("Empty data is encoded as an empty argument")
-  func anEmptyDocumentIsAnArgument() {
+  func emptyArgument() {
     let formatter = RedisFormatter()
     formatter.add { command in
       command.argument("ECHO")
@@ -32,7 +32,7 @@ struct RedisFormatterTests {
   }
 
   @Test("Commands keep their order however many bytes are sent in between")
-  func keepsTheOrderOfCommandsWhateverWasSentInBetween() {
+  func commandOrder() {
     let formatter = RedisFormatter()
     var (expected, sent) = (Data(), Data())
     for number in 0..<5_000 {

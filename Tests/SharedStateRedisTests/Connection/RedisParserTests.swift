@@ -11,7 +11,7 @@ struct RedisParserTests {
   }
 
   @Test("Every kind of reply is read")
-  func readsEveryKindOfReply() throws {
+  func replyKinds() throws {
     try feed("+OK\r\n-ERR no\r\n:-7\r\n$3\r\na\r\n\r\n$-1\r\n*-1\r\n*3\r\n$1\r\nx\r\n*1\r\n:1\r\n$0\r\n\r\n")
     var reply = try #require(try parser.next())
     #expect(reply.kind == .status && reply.isEqual(to: "OK") && !reply.isEqual(to: "OKAY"))
@@ -31,7 +31,7 @@ struct RedisParserTests {
   }
 
   @Test("Replies that arrive byte by byte are read")
-  func readsRepliesThatArriveByteByByte() throws {
+  func byteByByte() throws {
     var found: [String] = []
     for byte in "*2\r\n$5\r\nhello\r\n+there\r\n$2\r\nme\r\n" {
       try feed(String(byte))
@@ -46,7 +46,7 @@ struct RedisParserTests {
     "Input that does not follow the protocol is a protocol violation",
     arguments: ["HTTP/1.1 400 Bad Request\r\n", "$x\r\n", "?\r\n"]
   )
-  func refusesWhatIsNotTheProtocol(text: String) throws {
+  func malformedInput(text: String) throws {
     try feed(text)
     let error = #expect(throws: RedisSharedStateError.self) { _ = try parser.next() }
     guard error?.code == .protocolViolation else {
@@ -56,7 +56,7 @@ struct RedisParserTests {
   }
 
   @Test("Arrays that are nested too deeply are refused")
-  func refusesArraysDeeperThanTheReaderGoes() throws {
+  func deepArrays() throws {
     try feed(String(repeating: "*1\r\n", count: 12))
     #expect(throws: RedisSharedStateError.self) { _ = try parser.next() }
   }

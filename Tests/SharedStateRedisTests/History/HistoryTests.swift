@@ -192,7 +192,7 @@ struct HistoryTests {
   }
 
   @Test("A commit over an existing value may lack a base only after an eviction or expiry")
-  func madeOfWhatWasEvicted() {
+  func commitWithoutBase() {
     let evicted = RedisHistory.Event.evicted(name: "config")
     let before = [GuaranteeHistories.opened, GuaranteeHistories.committedByAnother(20, 5)]
     let over = GuaranteeHistories.stored(5, ["limit": "20"])

@@ -310,7 +310,7 @@ struct LinkStateTests {
   }
 
   @Test("ExactlyOnceUpdates: a later share does not take the effect of an earlier share's update for its own")
-  func sharedAgainAfterAbandonedUpdate() throws {
+  func updateOfEarlierShare() throws {
     var link = LinkState.make()
     let first = try link.liveReplica("count", at: start)
     let waiter = try link.update(first, now: start)
@@ -412,7 +412,7 @@ struct LinkStateTests {
   }
 
   @Test("ExactlyOnceUpdates: stopping after the reply to an update, before the box shows it, is no unknown outcome")
-  func stoppingBeforeUpdateIsShown() throws {
+  func stoppingBeforeShowing() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
     let update = try link.update(id, now: start)
@@ -533,7 +533,7 @@ struct LinkStateTests {
   }
 
   @Test("Bounded: abandoned reads do not pile up without a connection")
-  func readsDoNotPileUp() throws {
+  func abandonedReads() throws {
     var link = LinkState.make()
     let names = KeyNames(namespace: "", name: "count", database: 0)
     for second in 0..<100 {

@@ -257,7 +257,7 @@ struct LinkVerificationTests {
   }
 
   @Test("ForeignEditsSeen: a deletion between a message and the first read, which is answered earlier, is found")
-  func deletedBeforeTheFirstRead() throws {
+  func deletionBeforeRead() throws {
     var link = LinkState.make()
     _ = try link.join("count")
     let epoch = link.session.epoch

@@ -72,7 +72,7 @@ struct ReplicaEditTests {
   }
 
   @Test("BadDataHeld: an update that was not sent in time does not replace an unreadable value")
-  func unsentUpdateOverBadData() {
+  func unsentOverUnreadable() {
     var replica = Self.unsent()
     endShowing(replica.stored(.document(7, "bad")), in: &replica, outcome: .unreadable(.bad))
     #expect(replica.takeWrite()?.isAdoption == true)

@@ -251,7 +251,7 @@ struct ReplicaEvictionTests {
   }
 
   @Test("AcknowledgedSurvives: a reset that waits for a dropped restoration is sent immediately")
-  func waitsBehindWhatIsDropped() {
+  func droppedRestoration() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     endShowing(replica.stored(.gone(5, .old(5)), vitals: .evicting), in: &replica, outcome: .shown)
     _ = replica.reset(waiter: 5, stamp: 1)

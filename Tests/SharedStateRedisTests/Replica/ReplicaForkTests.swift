@@ -282,7 +282,7 @@ struct ReplicaForkTests {
   }
 
   @Test("AcknowledgedSurvives: a change does not claim to include a document that was read during its encoding")
-  func claimsOnlyWhatWasVerified() {
+  func readDuringEncoding() {
     var replica = Replica.holding(.absent, conflict: .reject)
     _ = replica.counted(.calm)
     _ = replica.changed()

@@ -66,7 +66,7 @@ struct ReplicaLossTests {
   @Test(
     "AcknowledgedSurvives: nor is one that another service has restored before the first read is answered"
   )
-  func restoredByOthersBeforeTheFirstRead() {
+  func restoredBeforeRead() {
     var replica = reconnected(at: 5, "a")
     let read = replica.beginRead()
     #expect(replica.announced(.set(5, "a")) == [])
@@ -170,7 +170,7 @@ struct ReplicaLossTests {
   }
 
   @Test("ExactlyOnceUpdates: an update is not sent again to a server that has lost a version newer than its base")
-  func updateOnALostVersion() {
+  func lostNewerVersion() {
     for isHeard in [true, false] {
       var replica = Replica.reading()
       _ = replica.stored(.absent)

@@ -120,7 +120,7 @@ struct ReplicaResetTests {
   }
 
   @Test("Converges: a deletion is shown after a change is discarded for it, even if it was already known")
-  func yieldsToWhatIsKnown() {
+  func knownDeletion() {
     var replica = Replica.reading()
     _ = replica.stored(.absent)
     _ = replica.changed()
@@ -227,7 +227,7 @@ struct ReplicaResetTests {
   }
 
   @Test("A refused reset leaves no save error behind, because no change is pending")
-  func refusedBeforeItIsSent() {
+  func refusedReset() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.reset(waiter: 5, stamp: 0)
     let actions = replica.refused(.bad, isUnread: false)

@@ -153,7 +153,7 @@ struct ReplicaTests {
   }
 
   @Test("Converges: after our change, another service brings the earlier value back")
-  func othersBringBackWhatWas() {
+  func revertedByOthers() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
     _ = replica.announced(.set(8, "2"))
@@ -353,7 +353,7 @@ struct ReplicaTests {
     "BadDataHeld: an explicit save replaces the document that this service has just adopted, not an earlier one",
     arguments: [true, false]
   )
-  func explicitSaveReplacesTheAdopted(isMessageLost: Bool) throws {
+  func saveOverAdoption(isMessageLost: Bool) throws {
     var replica = Replica.reading()
     let stored = StoredValue(meta: nil, content: .document(Data("bad".utf8)))
     let unversioned = try #require(replica.stored(stored).last?.toShow)
@@ -408,7 +408,7 @@ struct ReplicaTests {
   }
 
   @Test("An explicit save before the first read replaces the unreadable value that the read finds")
-  func explicitSaveBeforeFirstRead() {
+  func saveBeforeRead() {
     var replica = Replica.reading()
     #expect(replica.save(waiter: 1, replacingUnreadable: true) == [])
     guard case .show(let toShow)? = replica.stored(.document(7, "bad")).last else { fatalError("Nothing was shown.") }
@@ -458,7 +458,7 @@ struct ReplicaTests {
   }
 
   @Test("BadDataHeld: a commit that was cut off and now meets an unreadable document reports that it waits")
-  func cutOffCommitMeetsUnreadable() {
+  func cutOffOverUnreadable() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
     replica.reconnect()

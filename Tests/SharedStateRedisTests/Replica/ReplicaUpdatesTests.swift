@@ -69,7 +69,7 @@ struct ReplicaUpdatesTests {
   }
 
   @Test("An update that has run is not sent after its caller has stopped waiting")
-  func forgottenBeforeItIsSent() {
+  func forgottenBeforeSending() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.update(waiter: 1)
     _ = replica.update(waiter: 2)
@@ -203,7 +203,7 @@ struct ReplicaUpdatesTests {
     "ExactlyOnceUpdates: the result of a late abandoned update is not mistaken for that of a later commit",
     arguments: [true, false]
   )
-  func effectOfAnAbandonedUpdate(isUpdate: Bool) {
+  func lateAbandonedUpdate(isUpdate: Bool) {
     var replica = Replica.live(at: 7, "1")
     _ = replica.update(waiter: 1)
     replica.encodeAndSend("2", stamp: 0, number: 1)
@@ -241,7 +241,7 @@ struct ReplicaUpdatesTests {
   }
 
   @Test("A reset ends once the box shows the default, although an earlier change was not committed")
-  func resetOfAPendingChange() {
+  func resetOverChange() {
     var replica = Self.disconnected()
     _ = replica.changed()
     _ = replica.reset(waiter: 3, stamp: 1)

@@ -17,7 +17,7 @@ struct ReplicaWaitersTests {
   }
 
   @Test("A save of the value under way waits for its commit and not for another one")
-  func saveOfWhatIsUnderWay() {
+  func saveUnderWay() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
     #expect(replica.save(waiter: 5, stamp: 1) == [])
@@ -25,7 +25,7 @@ struct ReplicaWaitersTests {
   }
 
   @Test("A save of a value that has changed since the commit under way waits for the next commit")
-  func saveOfWhatHasChanged() {
+  func saveAfterChange() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
     // The mutation is visible, but not reported yet.
@@ -151,7 +151,7 @@ struct ReplicaWaitersTests {
   }
 
   @Test("A load is resumed only by the reply to a read that was sent after it")
-  func loadWaitsForItsRead() {
+  func loadBehindRead() {
     var replica = Replica.live(at: 7, "1")
     let earlier = replica.beginRead()
     replica.send("2", stamp: 1, number: 1)
@@ -178,7 +178,7 @@ struct ReplicaWaitersTests {
   }
 
   @Test("A load ends once its value is visible, not while the value's message is still being decoded")
-  func loadWaitsForTheBox() {
+  func loadDuringDecoding() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.load(waiter: 6)
     let toShow = replica.toShow(after: .set(8, "2"))

@@ -7,7 +7,7 @@ import Testing
 @Suite("The wire format", .timeLimit(.minutes(5)))
 struct WireFormatTests {
   @Test("A meta keeps every field in a round trip")
-  func metasComeBackAsTheyWere() {
+  func metaRoundTrip() {
     let text = "1763700000000001 1763700000000000 d 9223372036854775807 shop@host/1/n\u{e4} x"
     let meta = Meta(
       revision: Revision(1_763_700_000_000_001),
@@ -36,7 +36,7 @@ struct WireFormatTests {
       "1 ", "1 0 s 0", "1 0 s 0 ", "1 0 x 0 w", "1 0 ss 0 w", "1  s 0 w", "1 0 s w", "1 0 s 9223372036854775808 w",
     ]
   )
-  func ofAMalformedMetaTheRevisionCounts(text: String) {
+  func salvagedRevision(text: String) {
     #expect(Meta(text)?.revision == Revision(1))
   }
 
@@ -47,7 +47,7 @@ struct WireFormatTests {
       .deleted,
     ]
   )
-  func messagesComeBackAsTheyWere(content: ChangeMessage.Content) {
+  func messageRoundTrip(content: ChangeMessage.Content) {
     let message = ChangeMessage(revision: Revision(7), parent: Revision(5), writer: "a b@c", content: content)
     let payload = message.payload(on: "changes", provenBy: .sample)
     #expect(ChangeMessage(payload: payload) == message)

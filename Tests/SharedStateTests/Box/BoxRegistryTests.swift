@@ -7,7 +7,7 @@ import Testing
 @Suite("BoxRegistry", .timeLimit(.minutes(5)))
 struct BoxRegistryTests {
   @Test("Shares with equal keys use one box, which loads and subscribes once")
-  func findsTheBoxOfAnEqualKey() {
+  func equalKeys() {
     let backend = ScriptedBackend<Int>()
     let one = Shared(wrappedValue: 1, .scripted(backend))
     let two = Shared(wrappedValue: 2, .scripted(backend))
@@ -18,7 +18,7 @@ struct BoxRegistryTests {
   }
 
   @Test("The default is evaluated only for a new box")
-  func evaluatesTheDefaultOnlyForANewBox() {
+  func lazyDefault() {
     let backend = ScriptedBackend<Int>()
     let evaluations = Recorder<Void>()
     func makeDefault() -> Int {
@@ -32,7 +32,7 @@ struct BoxRegistryTests {
   }
 
   @Test("A new box is made once the old one is released")
-  func makesANewBoxOnceTheOldOneIsGone() {
+  func recreatedBox() {
     let registry = BoxRegistry()
     let started = Recorder<Int>()
     func box(_ value: Int) -> ValueBox<Int> {
@@ -65,7 +65,7 @@ struct BoxRegistryTests {
   }
 
   @Test("Requesting a box while it starts returns the same box")
-  func boxMayBeAskedForWhileItStarts() {
+  func requestDuringStart() {
     let registry = BoxRegistry()
     var inner: ValueBox<Int>?
     let outer = registry.box(id: .name("a"), make: { ValueBox(1) }) { _, _ in
@@ -75,7 +75,7 @@ struct BoxRegistryTests {
   }
 
   @Test("A default value may use a share of the same key")
-  func defaultMayMakeTheSameBox() {
+  func nestedDefault() {
     let backend = ScriptedBackend<Int>()
     let outer = Shared(
       wrappedValue: Shared(wrappedValue: 1, .scripted(backend)).wrappedValue + 1,
@@ -86,7 +86,7 @@ struct BoxRegistryTests {
   }
 
   @Test("A second thread waits until the box is usable")
-  func secondThreadWaitsUntilTheBoxIsUsable() async {
+  func waitingUntilUsable() async {
     let registry = BoxRegistry()
     let steps = Recorder<String>()
     let mayFinish = DispatchSemaphore(value: 0)
@@ -114,7 +114,7 @@ struct BoxRegistryTests {
   }
 
   @Test("A second thread catches up while the first one runs user code")
-  func secondThreadCatchesUpWhileTheFirstRunsForeignCode() async {
+  func catchingUp() async {
     let registry = BoxRegistry()
     let steps = Recorder<String>()
     let mayFinish = DispatchSemaphore(value: 0)
@@ -141,7 +141,7 @@ struct BoxRegistryTests {
   }
 
   @Test("The identifier of a box is released outside the registry's lock")
-  func identifierIsReleasedOutsideTheLock() {
+  func identifierRelease() {
     /// Equal to all others. Its release uses the registry.
     final class ID: Hashable, Sendable {
       let registry: BoxRegistry
@@ -175,7 +175,7 @@ struct BoxRegistryTests {
   }
 
   @Test("The registry is empty after many shares of one key are released")
-  func isEmptyAfterManyShares() async throws {
+  func manyShares() async throws {
     let backend = ScriptedBackend<Int>()
     let registry = BoxRegistry.current
     for number in 0..<100_000 {
@@ -187,7 +187,7 @@ struct BoxRegistryTests {
   }
 
   @Test("The registry is empty after the shares of many keys are released")
-  func isEmptyAfterManyKeys() async throws {
+  func manyKeys() async throws {
     let registry = BoxRegistry.current
     do {
       let shares = (0..<1000).map { Shared(wrappedValue: $0, .scripted(ScriptedBackend())) }
@@ -198,7 +198,7 @@ struct BoxRegistryTests {
   }
 
   @Test("Concurrently released and recreated boxes leave the registry empty")
-  func boxIsDroppedWhileAnotherThreadMakesItsSuccessor() async {
+  func concurrentRecreation() async {
     let registry = BoxRegistry()
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<4 {

@@ -14,7 +14,7 @@ struct DeliveryTests {
   // MARK: Blocked observers
 
   @Test("A blocked observer does not delay the observers of other values")
-  func aBlockedObserverDelaysOnlyTheObserversOfItsValue() async {
+  func blockedObserver() async {
     let (blocked, free) = (ValueBox(0), ValueBox(0))
     let gate = Gate()
     defer { gate.open() }
@@ -35,7 +35,7 @@ struct DeliveryTests {
   }
 
   @Test("Delivery threads are bounded in number, and every observer is notified eventually")
-  func threadsAreBoundedAndWhoWaitsForThemIsToldInTheEnd() async {
+  func boundedThreads() async {
     let boxes = (0..<DeliveryThreads.maximumCount + 4).map { _ in ValueBox(0, persistence: OwnThreads.shared)
     }
     let gate = Gate()
@@ -59,7 +59,7 @@ struct DeliveryTests {
   }
 
   @Test("Observers are notified once a thread can be started, and the refusal is reported once")
-  func observersAreToldOnceAThreadCanBeStarted() async {
+  func refusedThread() async {
     let isRefused = Atomic(true)
     let persistence = Refused(
       delivery: DeliveryThreads(threads: ThreadStarter { _ in isRefused.load(ordering: .relaxed) })
@@ -80,7 +80,7 @@ struct DeliveryTests {
   }
 
   @Test("An observer that blocks for a second is reported once, with the declaration of its share")
-  func anObserverThatBlocksForASecondIsNamedOnce() async {
+  func reportedObserver() async {
     let persistence = Naming()
     let box = ValueBox(0, persistence: persistence)
     _ = Shared(box, declaredAt: ShareOrigin(fileID: "Module/File.swift", line: 7))
@@ -114,7 +114,7 @@ struct DeliveryTests {
   // MARK: Changes from several threads
 
   @Test("A change made during a notification returns immediately, and its observers are notified later")
-  func whoeverChangesAValueWhileOthersAreToldHandsItOver() async {
+  func changeDuringNotification() async {
     let count = Shared(value: 0)
     let gate = Gate()
     defer { gate.open() }
@@ -138,7 +138,7 @@ struct DeliveryTests {
 
   /// Another thread changes the value each time that the observers are told.
   @Test("withLock returns although another thread changes the value at every notification", arguments: [true, false])
-  func nobodyTellsForOthersWithoutEnd(isValueObserver: Bool) async {
+  func endlessChanges(isValueObserver: Bool) async {
     let count = Shared(value: 0)
     let goesOn = Atomic(true)
     let told = Atomic(0)
@@ -187,7 +187,7 @@ struct DeliveryTests {
   }
 
   @Test("Every withLock returns in a storm of changes, and observers see the values in order")
-  func aStormOfChangesKeepsNobodyFromReturning() async {
+  func changeStorm() async {
     let count = Shared(value: 0)
     let goesOn = Atomic(true)
     let seen = Recorder<Int>()

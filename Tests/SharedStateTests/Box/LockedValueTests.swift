@@ -12,7 +12,7 @@ struct LockedValueTests {
   private var share: Shared<[Int]> { Shared(box.place) }
 
   @Test("A remote change during a closure is applied immediately after the closure")
-  func aRemoteChangeIsLeftAndComesRightAfterTheClosure() async {
+  func changeDuringClosure() async {
     let (told, outcomes) = (Log<[Int]>(), Log<Replacement>())
     let observation = box.place.observe { told.append($0) }
     let held = HeldLock(share) { $0.append(1) }
@@ -42,7 +42,7 @@ struct LockedValueTests {
   }
 
   @Test("A closure that keeps a remote change waiting for a second is reported once")
-  func aClosureThatKeepsAChangeWaitingForASecondIsNamedOnce() async {
+  func reportedClosure() async {
     let naming = Naming()
     let box = ValueBox([0], persistence: naming)
     for round in 1...2 {
@@ -66,7 +66,7 @@ struct LockedValueTests {
   }
 
   @Test("A closure that keeps no change waiting is not reported")
-  func aClosureThatKeepsNothingWaitingIsNotNamed() async {
+  func unreportedClosure() async {
     let (quiet, other) = (Naming(), Naming())
     let (box, next) = (ValueBox([0], persistence: quiet), ValueBox([0], persistence: other))
     // A change that had to wait for a moment only.
@@ -84,7 +84,7 @@ struct LockedValueTests {
   }
 
   @Test("A remote change is applied after a closure that throws")
-  func itComesAlsoAfterAClosureThatThrows() async {
+  func throwingClosure() async {
     let held = HeldLock(share) { _ in throw TestError() }
     #expect(box.replace(with: [2]) == nil)
     held.end()
@@ -94,7 +94,7 @@ struct LockedValueTests {
   }
 
   @Test("A remote change is applied after a closure of a part")
-  func itComesAlsoAfterAClosureOfAPart() async {
+  func closureOfPart() async {
     struct Whole {
       var stored = 1
       var computed: Int {
@@ -116,7 +116,7 @@ struct LockedValueTests {
   }
 
   @Test("A remote change is applied after a closure that is tracked")
-  func itComesAlsoAfterAClosureThatIsTracked() async {
+  func trackedClosure() async {
     let tracker = SharedChangeTracker(reportUnassertedChanges: false)
     for isThrowing in [false, true] {
       let value = ValueBox([0])
@@ -130,7 +130,7 @@ struct LockedValueTests {
   }
 
   @Test("A remote change during an assertion is applied after its closure")
-  func itComesAlsoAfterAnAssertion() {
+  func changeDuringAssertion() {
     let tracker = SharedChangeTracker()
     tracker.track { share.withLock { $0 = [1] } }
     // An assertion exchanges the expected value and the real one, and exchanges them back.
@@ -144,7 +144,7 @@ struct LockedValueTests {
   }
 
   @Test("A remote change from inside the closure is applied after the closure")
-  func itComesAlsoFromInsideTheClosure() {
+  func changeInsideClosure() {
     share.withLock { value in
       #expect(box.replace(with: [2]) == nil)
       value = [1]
@@ -153,7 +153,7 @@ struct LockedValueTests {
   }
 
   @Test("Of several remote changes during a closure, only the newest is applied")
-  func ofSeveralTheNewestCounts() async {
+  func newestChange() async {
     let outcomes = Log<String>()
     let held = HeldLock(share)
     for number in [1, 3, 2] as [UInt64] {
@@ -174,7 +174,7 @@ struct LockedValueTests {
   }
 
   @Test("A local change by the closure supersedes a remote change that waits for it")
-  func whatTheClosureHasDoneDecides() async {
+  func supersedingChange() async {
     let outcomes = Log<Replacement>()
     let held = HeldLock(share) { $0 = [1] }
     _ = box.replace(with: [2], if: { $0.local == 0 ? .done : .superseded }, whenUnlocked: { outcomes.append($0) })
@@ -184,7 +184,7 @@ struct LockedValueTests {
   }
 
   @Test("A snapshot requested during a closure is taken immediately after it")
-  func aSnapshotIsTakenRightAfterTheClosure() async {
+  func snapshotAfterClosure() async {
     let snapshots = Log<[Int]>()
     let held = HeldLock(share) { $0.append(1) }
     #expect(box.snapshot { snapshots.append($0.value) } == nil)
@@ -195,7 +195,7 @@ struct LockedValueTests {
   }
 
   @Test("The status is set and read during a closure")
-  func theStatusIsSetAndReadMeanwhile() {
+  func statusDuringClosure() {
     let held = HeldLock(share)
     box.updateStatus { $0.saveError = TestError() }
     #expect(share.saveError is TestError)
@@ -216,7 +216,7 @@ struct LockedValueTests {
   // MARK: Keys
 
   @Test("A subscriber does not wait for a closure, and a late value keeps the newer error")
-  func aWatcherOfAKeyDoesNotWait() async {
+  func unblockedSubscriber() async {
     let backend = ScriptedBackend<Int>()
     let count = Shared(wrappedValue: 0, .scripted(backend))
     let held = HeldLock(count) { _ in throw TestError() }
@@ -231,7 +231,7 @@ struct LockedValueTests {
   }
 
   @Test("A load during a closure ends once its value is shown")
-  func aLoadEndsOnceItIsShown() async throws {
+  func loadDuringClosure() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     let count = Shared(wrappedValue: 0, .scripted(backend))
     backend.loads.elements[0].continuation.resumeReturningInitialValue()
@@ -247,7 +247,7 @@ struct LockedValueTests {
   }
 
   @Test("A save requested during a closure stores the value that the closure leaves")
-  func aKeyIsHandedWhatTheClosureHasMade() async throws {
+  func saveDuringClosure() async throws {
     let backend = ScriptedBackend<Int>()
     let count = Shared(wrappedValue: 0, .scripted(backend))
     let held = HeldLock(count) { $0 = 1 }
@@ -271,7 +271,7 @@ struct LockedValueTests {
   // MARK: Everything at once
 
   @Test("No remote change or snapshot is lost while several threads run closures")
-  func nothingThatIsLeftIsForgotten() async {
+  func concurrentClosures() async {
     let count = Shared(box.place)
     let outcomes = Log<Replacement>()
     let snapshots = Log<[Int]>()

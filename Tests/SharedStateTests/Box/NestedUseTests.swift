@@ -31,7 +31,7 @@ struct NestedUseTests {
   }
 
   @Test("The trap names the key and the file of the declaration")
-  func theTrapNamesTheKeyAndTheDeclaration() async throws {
+  func trapMessage() async throws {
     let result = try #require(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         Watchdog.start(endingWith: 0)
@@ -57,7 +57,7 @@ struct NestedUseTests {
   }
 
   @Test("Reading the whole inside withLock of its computed part traps with a message")
-  func wholeInsideItsComputedPartTraps() async throws {
+  func wholeInsideComputedPart() async throws {
     let result = try #require(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         Watchdog.start(endingWith: 0)
@@ -69,14 +69,14 @@ struct NestedUseTests {
   }
 
   @Test("isLoading is readable inside withLock of its own share")
-  func statusDoesNotTrapBecauseItHasALockOfItsOwn() {
+  func readableLoadingStatus() {
     let shared = Shared(value: true)
     shared.withLock { $0 = shared.isLoading }
     #expect(!shared.wrappedValue)
   }
 
   @Test("A nested read traps even while other threads wait to read")
-  func trapsAlsoWhileAnotherThreadWaitsToRead() async throws {
+  func trapDespiteWaitingReaders() async throws {
     let result = try #require(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         Watchdog.start(endingWith: 0)
@@ -104,7 +104,7 @@ struct NestedUseTests {
   }
 
   @Test("Another share is readable inside withLock")
-  func anotherShareMayBeUsed() {
+  func otherShareInside() {
     let one = Shared(value: 1)
     let two = Shared(value: 2)
     one.withLock { $0 += two.wrappedValue }

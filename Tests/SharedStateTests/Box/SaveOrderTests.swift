@@ -12,7 +12,7 @@ struct SaveOrderTests {
   }
 
   @Test("A drainer without further requests stops, and the next request starts another one")
-  func drainerStopsWhenNobodyAskedForMore() {
+  func stoppedDrainer() {
     var order = SaveOrder()
     _ = order.request()
     #expect(order.begin() == 1)
@@ -22,7 +22,7 @@ struct SaveOrderTests {
   }
 
   @Test("Requests during a round cause exactly one more round")
-  func requestDuringARoundIsAnotherRound() {
+  func requestsDuringRound() {
     var order = SaveOrder()
     _ = order.request()
     _ = order.begin()
@@ -34,7 +34,7 @@ struct SaveOrderTests {
   }
 
   @Test("Requests before a round begins are served by that round")
-  func requestsBeforeTheRoundBeginsAreServedByIt() {
+  func requestsBeforeRound() {
     var order = SaveOrder()
     _ = order.request()
     _ = order.request()

@@ -15,7 +15,7 @@ struct AssertionTests {
   }
 
   @Test("A share asserts its change, starting from the last asserted value")
-  func aShareAssertsItsChange() {
+  func successiveAssertions() {
     let failures = FailureRecorder.failures {
       let count = Shared(value: 1)
       let tracker = SharedChangeTracker()
@@ -32,7 +32,7 @@ struct AssertionTests {
   }
 
   @Test("A wrong assertion fails where it is made and shows the difference")
-  func aWrongAssertionShowsTheDifferenceWhereItIsMade() {
+  func wrongShareAssertion() {
     let line: UInt = #line + 5
     let failures = FailureRecorder.failures {
       let count = Shared(value: 0)
@@ -55,7 +55,7 @@ struct AssertionTests {
   }
 
   @Test("A wrong assertion of a tracker fails at the statement about the value")
-  func aWrongAssertionOfATrackerFailsAtItsStatement() {
+  func wrongTrackerAssertion() {
     let line: UInt = #line + 9
     let failures = FailureRecorder.failures {
       let (count, other) = (Shared(value: 0), Shared(value: 0))
@@ -74,7 +74,7 @@ struct AssertionTests {
   }
 
   @Test("A change that an assertion leaves out fails where it was made")
-  func aChangeThatAnAssertionLeavesOutFailsWhereItWasMade() {
+  func omittedChange() {
     let line: UInt = #line + 5
     let failures = FailureRecorder.failures {
       let (count, other) = (Shared(value: 0), Shared(value: 0))
@@ -100,7 +100,7 @@ struct AssertionTests {
   }
 
   @Test("Inside an assertion, a share equals itself once the expectation is right")
-  func insideAnAssertionAShareEqualsItselfOnceTheExpectationIsRight() {
+  func shareEqualToItself() {
     let (count, other, unchanged) = (Shared(value: 0), Shared(value: 0), Shared(value: 7))
     let tracker = SharedChangeTracker()
     tracker.track {
@@ -125,7 +125,7 @@ struct AssertionTests {
   }
 
   @Test("Inside an assertion, a part equals itself once the expectation is right")
-  func insideAnAssertionAPartEqualsItselfOnceTheExpectationIsRight() {
+  func partEqualToItself() {
     let pair = Shared(value: Pair())
     let tracker = SharedChangeTracker()
     tracker.track { pair.withLock { $0.first = 1 } }
@@ -140,7 +140,7 @@ struct AssertionTests {
   }
 
   @Test("Comparing an unchanged share inside an assertion expects no change")
-  func lookingAtAShareInsideAnAssertionExpectsNothing() {
+  func unchangedShareComparison() {
     let (count, unchanged) = (Shared(value: 0), Shared(value: 7))
     let failures = FailureRecorder.failures {
       let tracker = SharedChangeTracker()
@@ -155,7 +155,7 @@ struct AssertionTests {
   }
 
   @Test("Inside an assertion, the difference of a state from itself shows expected and present values")
-  func insideAnAssertionADifferenceShowsWhatIsExpectedAndWhatIs() {
+  func differenceFromItself() {
     struct Counts: Equatable {
       @Shared var first: Int
       @Shared var second: Int
@@ -177,7 +177,7 @@ struct AssertionTests {
   }
 
   @Test("Reading a share inside an assertion returns its expected value")
-  func readingAnotherShareInAnAssertionShowsItsExpectedValue() {
+  func expectedValueRead() {
     let failures = FailureRecorder.failures {
       let (count, total, other) = (Shared(value: 1), Shared(value: 10), Shared(value: 5))
       let tracker = SharedChangeTracker()
@@ -199,7 +199,7 @@ struct AssertionTests {
   }
 
   @Test("Comparing two shares inside an assertion compares their expected values")
-  func comparingTwoSharesInAnAssertionComparesExpectedValues() {
+  func comparedShares() {
     let failures = FailureRecorder.failures {
       let (one, two) = (Shared(value: 1), Shared(value: 1))
       let tracker = SharedChangeTracker()
@@ -224,7 +224,7 @@ struct AssertionTests {
   }
 
   @Test("An assertion of one share reads the expected value of another")
-  func anAssertionOfOneShareSeesTheExpectedValueOfAnother() {
+  func expectedValueOfOther() {
     let failures = FailureRecorder.failures {
       let (count, other) = (Shared(value: 1), Shared(value: 1))
       let tracker = SharedChangeTracker()
@@ -241,7 +241,7 @@ struct AssertionTests {
   }
 
   @Test("An assertion of one share states the changes of others")
-  func anAssertionOfOneShareMayStateTheChangeOfAnother() {
+  func statedChangesOfOthers() {
     let failures = FailureRecorder.failures {
       let (count, other, wrong) = (Shared(value: 1), Shared(value: 1), Shared(value: 1))
       let tracker = SharedChangeTracker()
@@ -260,7 +260,7 @@ struct AssertionTests {
   }
 
   @Test("Asserting a change that did not happen fails")
-  func assertingAChangeThatDidNotHappenFails() {
+  func absentChange() {
     let failures = FailureRecorder.failures {
       let count = Shared(value: 0)
       let tracker = SharedChangeTracker()
@@ -286,7 +286,7 @@ struct AssertionTests {
   }
 
   @Test("An assertion changes no value, notifies no observer and saves nothing")
-  func anAssertionChangesNothingAndTellsNobodyAndSavesNothing() throws {
+  func assertionWithoutEffects() throws {
     let told = Mutex<[Int]>([])
     let saved = SaveCounter()
     let count = Shared(wrappedValue: 0, CountingKey(saved: saved))
@@ -307,7 +307,7 @@ struct AssertionTests {
   }
 
   @Test("A derived share asserts only its part")
-  func aDerivedShareAssertsItsPartOnly() {
+  func derivedShareAssertion() {
     let failures = FailureRecorder.failures {
       let pair = Shared(value: Pair())
       let tracker = SharedChangeTracker()
@@ -321,7 +321,7 @@ struct AssertionTests {
   }
 
   @Test("A computed part asserts its change")
-  func aComputedPartAssertsToo() {
+  func computedPartAssertion() {
     let failures = FailureRecorder.failures {
       let pair = Shared(value: Pair())
       let tracker = SharedChangeTracker()
@@ -334,7 +334,7 @@ struct AssertionTests {
   }
 
   @Test("skipChanges ignores the changes of one share")
-  func skippingIgnoresTheChangesOfOneShare() {
+  func skippedShare() {
     let failures = FailureRecorder.failures {
       let (skipped, kept) = (Shared(value: 0), Shared(value: 0))
       let tracker = SharedChangeTracker()
@@ -351,7 +351,7 @@ struct AssertionTests {
   }
 
   @Test("An assertion that throws leaves the changes unasserted")
-  func anAssertionThatThrowsLeavesTheChanges() {
+  func throwingAssertion() {
     struct Failure: Error {}
     let count = Shared(value: 0)
     let tracker = SharedChangeTracker(reportUnassertedChanges: false)
@@ -377,7 +377,7 @@ struct AssertionTests {
   }
 
   @Test("Another task reads only real values while assertions run")
-  func whatAnAssertionExpectsIsSeenByNobodyElse() async {
+  func otherTaskReads() async {
     let count = Shared(value: 0)
     let tracker = SharedChangeTracker()
     tracker.track { count.withLock { $0 = 1 } }

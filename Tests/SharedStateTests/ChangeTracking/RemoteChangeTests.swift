@@ -5,7 +5,7 @@ import Testing
 @Suite("Tracking of remote changes", .timeLimit(.minutes(5)))
 struct RemoteChangeTests {
   @Test("An unasserted remote change fails at the line that makes the tracker")
-  func aRemoteUpdateIsAChange() async throws {
+  func unassertedRemoteChange() async throws {
     let line: UInt = #line + 3
     let failures = await FailureRecorder.failures {
       let key = RemoteKey()
@@ -23,7 +23,7 @@ struct RemoteChangeTests {
   }
 
   @Test("A remote change is asserted by its share")
-  func aRemoteUpdateCanBeAsserted() async {
+  func assertedRemoteChange() async {
     let key = RemoteKey()
     let tracker = SharedChangeTracker()
     await tracker.track {
@@ -35,7 +35,7 @@ struct RemoteChangeTests {
   }
 
   @Test("Loading a stored value is not a change")
-  func loadingWhatIsStoredIsNoChange() {
+  func loadedValue() {
     let tracker = SharedChangeTracker()
     tracker.track {
       let count = Shared(wrappedValue: 0, RemoteKey(stored: 42))

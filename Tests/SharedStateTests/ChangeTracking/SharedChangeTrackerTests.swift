@@ -6,7 +6,7 @@ import Testing
 @Suite("SharedChangeTracker", .timeLimit(.minutes(5)))
 struct SharedChangeTrackerTests {
   @Test("Reading a value is not a change")
-  func seesNoChangeWhenNothingWasChanged() {
+  func plainRead() {
     let count = Shared(value: 0)
     let tracker = SharedChangeTracker()
     tracker.track { _ = count.wrappedValue }
@@ -14,7 +14,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("An asserted change is not a failure")
-  func anAssertedChangeIsNoFailure() {
+  func assertedChange() {
     let failures = FailureRecorder.failures {
       let count = Shared(value: 0)
       let tracker = SharedChangeTracker()
@@ -27,7 +27,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("An unasserted change fails at its line with the declaration and both values")
-  func anUnassertedChangeFailsInTheWordsOfTheSeedsAtTheLineOfTheMutation() throws {
+  func unassertedChangeMessage() throws {
     let declaration: UInt = #line + 3
     let mutation: UInt = #line + 5
     let failures = FailureRecorder.failures {
@@ -56,7 +56,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("An unasserted change is recorded as an issue of the test")
-  func theFailureBelongsToTheTest() {
+  func issueOfTest() {
     let line: UInt = #line + 4
     withKnownIssue {
       let count = Shared(value: 0)
@@ -70,7 +70,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("Several mutations are one change, from the first value to the last")
-  func theFirstValueOfBeforeIsKeptOverSeveralMutations() {
+  func severalMutations() {
     let line: UInt = #line + 5
     let failures = FailureRecorder.failures {
       let count = Shared(value: 0)
@@ -86,7 +86,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("A value that equals the one before its first mutation has not changed")
-  func anEqualValueIsNoChange() {
+  func restoredValue() {
     let failures = FailureRecorder.failures {
       let count = Shared(value: 0)
       let tracker = SharedChangeTracker()
@@ -101,7 +101,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("Values that are not Equatable are compared by their dumps")
-  func valuesWithoutEqualityAreComparedByTheirDumps() {
+  func dumpComparison() {
     struct Plain { var number = 0 }
     let failures = FailureRecorder.failures {
       let (equal, changed) = (Shared(value: Plain()), Shared(value: Plain()))
@@ -117,7 +117,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("A difference is shown even if both values have the same dump")
-  func theDifferenceIsShownAlsoWhenTheDumpsAreTheSame() {
+  func sameDumpDifference() {
     struct Secret: Equatable, CustomStringConvertible, CustomReflectable {
       var number: Int
       var description: String { "secret" }
@@ -133,7 +133,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("A mutation that throws is not a change")
-  func aMutationThatThrowsIsNoChange() {
+  func throwingMutation() {
     struct Failure: Error {}
     let count = Shared(value: 0)
     let tracker = SharedChangeTracker()
@@ -147,7 +147,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("A change outside the scope is not tracked")
-  func changesOutsideOfTheScopeAreNotTracked() {
+  func changeOutsideScope() {
     let count = Shared(value: 0)
     let tracker = SharedChangeTracker()
     tracker.track {}
@@ -172,7 +172,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("A tracker with reportUnassertedChanges set to false reports no failure")
-  func aTrackerCanBeToldNotToReport() {
+  func silentTracker() {
     let failures = FailureRecorder.failures {
       let count = Shared(value: 0)
       let tracker = SharedChangeTracker(reportUnassertedChanges: false)
@@ -183,7 +183,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("A change on another thread is tracked and fails at its line")
-  func changesOfAThreadAreSeenAndReportedAtTheirLine() async throws {
+  func threadChange() async throws {
     let mutation = LineNumber()
     let failures = await FailureRecorder.failures {
       let tracker = SharedChangeTracker()
@@ -203,7 +203,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("Changes in a detached task are tracked")
-  func changesOfADetachedTaskAreSeen() async {
+  func detachedTaskChanges() async {
     let failures = await FailureRecorder.failures {
       let old = Shared(value: 0)
       let tracker = SharedChangeTracker()
@@ -225,7 +225,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("A change in a detached task to a share made before the scope is not tracked")
-  func changesOfAnotherTestAreNotSeen() async {
+  func detachedChangeBeforeScope() async {
     let tracker = SharedChangeTracker()
     let foreign = Shared(value: 0)
     await tracker.track {
@@ -235,7 +235,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("Parallel trackers see only their own changes")
-  func parallelTrackersSeeTheirOwnChangesOnly() async {
+  func parallelTrackers() async {
     await withTaskGroup(of: Void.self) { group in
       for number in 1...8 {
         group.addTask {
@@ -255,7 +255,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("Concurrent mutations are one change, from the very first value to the last")
-  func concurrentChangesKeepTheVeryFirstValue() async {
+  func concurrentMutations() async {
     let failures = await FailureRecorder.failures {
       let tracker = SharedChangeTracker()
       await tracker.track {
@@ -272,7 +272,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("Only the innermost tracker sees a change")
-  func theInnermostTrackerSeesAChange() {
+  func innermostTracker() {
     let outer = SharedChangeTracker()
     outer.track {
       let count = Shared(value: 0)
@@ -288,7 +288,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("Dependencies track changes as long as they are held")
-  func dependenciesTrackAsLongAsTheyAreHeld() {
+  func heldDependencies() {
     let (count, other) = (Shared(value: 0), Shared(value: 0))
     let (outer, tracker) = (SharedChangeTracker(), SharedChangeTracker())
     outer.track {
@@ -313,7 +313,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("A change of a part or of the whole is asserted through the other")
-  func derivedSharesAreTrackedAsPartsOfTheWhole() {
+  func partsAndWhole() {
     struct Pair: Equatable { var first = 0; var second = 0 }
     let failures = FailureRecorder.failures {
       let pair = Shared(value: Pair())
@@ -327,7 +327,7 @@ struct SharedChangeTrackerTests {
   }
 
   @Test("A tracker that has tracked a change is released")
-  func aTrackerAndItsSharesAreReleased() {
+  func releasedTracker() {
     weak var released: SharedChangeTracker?
     do {
       let tracker = SharedChangeTracker(reportUnassertedChanges: false)

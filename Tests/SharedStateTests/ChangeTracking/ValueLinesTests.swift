@@ -28,7 +28,7 @@ struct ValueLinesTests {
   }
 
   @Test("Each part of a value is one line with its path")
-  func eachPartIsALineWithTheWayToIt() {
+  func linePerPart() {
     let order = Order(
       items: [Item(name: "Pear\n", tags: ["ripe", "green"]), Item(name: "")],
       payment: .card(number: "1", year: 2),
@@ -52,7 +52,7 @@ struct ValueLinesTests {
   }
 
   @Test("A value without parts is one line, and a tuple has one line per element")
-  func whatHasNoPartsIsOneLine() {
+  func valueWithoutParts() {
     #expect(ValueLines.text(of: 1) == "1")
     #expect(ValueLines.text(of: "a") == "\"a\"")
     #expect(ValueLines.text(of: Payment.none) == "none")
@@ -64,7 +64,7 @@ struct ValueLinesTests {
 
   /// The lines are the same in any process, so they contain no address, and no order that depends on the process.
   @Test("Lines contain no addresses and do not depend on the order inside a set")
-  func nothingDependsOnTheProcess() {
+  func reproducibleLines() {
     struct Empty {}
     final class Object {}
     #expect(ValueLines.text(of: Empty()) == "Empty()")
@@ -78,7 +78,7 @@ struct ValueLinesTests {
   }
 
   @Test("Foundation values are shown by their contents")
-  func valuesOfFoundationAreShownAsWhatTheyAre() throws {
+  func foundationValues() throws {
     let zero = "00000000-0000-0000-0000-000000000000"
     let url = try #require(URL(string: "https://example.com/a"))
     let decimal = try #require(Decimal(string: "1.5"))
@@ -90,12 +90,12 @@ struct ValueLinesTests {
   }
 
   @Test("A share is shown as its wrappedValue")
-  func aShareIsShownAsItsValue() {
+  func shareAsValue() {
     #expect(ValueLines.text(of: [Shared(value: 1)]) == "[0].wrappedValue: 1")
   }
 
   @Test("An object that refers to itself is shown once")
-  func objectsThatReferToEachOtherAreShownOnce() {
+  func selfReferringObject() {
     class Base { var name = "a" }
     final class Node: Base { var next: Node? }
     let node = Node()
@@ -105,7 +105,7 @@ struct ValueLinesTests {
   }
 
   @Test("A difference consists of the lines that differ")
-  func aDifferenceHasTheLinesThatDiffer() {
+  func differingLines() {
     let order = Order(items: [Item(name: "Pear"), Item(name: "Plum")], prices: ["Pear": 3])
     #expect(differences(order, order) == nil)
     var other = order

@@ -6,7 +6,7 @@ import Testing
 @Suite("IdentifiedArray against a naive model", .timeLimit(.minutes(5)))
 struct IdentifiedArrayModelTests {
   @Test("An identified array matches a naive model in random operations", arguments: 0..<20 as Range<UInt64>)
-  func doesWhatTheNaiveModelDoes(seed: UInt64) {
+  func randomOperations(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var array: IdentifiedArrayOf<Todo> = []
     var model = NaiveIdentifiedArray()

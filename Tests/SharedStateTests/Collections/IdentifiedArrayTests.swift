@@ -9,7 +9,7 @@ struct IdentifiedArrayTests {
   private let todos: IdentifiedArrayOf<Todo> = [Todo(1, "one"), Todo(2, "two"), Todo(3, "three")]
 
   @Test("Initialisers keep the first element of each identity")
-  func initialisersKeepTheFirstOfEachIdentity() {
+  func firstOfEachIdentity() {
     let elements = [Todo(1, "a"), Todo(2, "b"), Todo(1, "c")]
     #expect(IdentifiedArray(elements).elements == [Todo(1, "a"), Todo(2, "b")])
     #expect(IdentifiedArray(elements, id: \.id).elements == [Todo(1, "a"), Todo(2, "b")])
@@ -17,7 +17,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("Initialisers combine the elements of one identity with a closure")
-  func initialisersCombineElementsOfOneIdentity() {
+  func combinedElements() {
     let elements = [Todo(1, "a"), Todo(2, "b"), Todo(1, "c")]
     let last = IdentifiedArray(elements) { _, last in last }
     #expect(last.elements == [Todo(1, "c"), Todo(2, "b")])
@@ -29,7 +29,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("Unique elements keep their order")
-  func uniqueElementsKeepTheirOrder() {
+  func uniqueElementOrder() {
     #expect(IdentifiedArray(uniqueElements: [3, 1, 2], id: \.self).elements == [3, 1, 2])
     #expect(IdentifiedArray(uniqueElements: [Todo(3), Todo(1)]).ids == [3, 1])
     #expect(IdentifiedArray(uncheckedUniqueElements: [Todo(3), Todo(1)]).ids == [3, 1])
@@ -40,7 +40,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("Any property can serve as the identity")
-  func anyPropertyMayBeTheIdentity() {
+  func anyPropertyAsIdentity() {
     var todos = IdentifiedArray(uniqueElements: [Todo(1, "one"), Todo(2, "two")], id: \.title)
     #expect(todos[id: "two"] == Todo(2, "two"))
     #expect(!todos.append(Todo(3, "two")).inserted)
@@ -55,7 +55,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("A key path that is not known to be Sendable can serve as the identity")
-  func aKeyPathNeedNotBeKnownToBeSendable() async {
+  func nonSendableKeyPath() async {
     let path: KeyPath<Todo, String> = \.title
     let elements = [Todo(1, "one"), Todo(2, "two"), Todo(3, "one")]
     var empty = IdentifiedArray(id: path)
@@ -76,7 +76,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("sorted returns an identified array or a plain array, as the context requires")
-  func sortedKeepsTheTypeWhereThatIsWanted() {
+  func sortedResultType() {
     let todos: IdentifiedArrayOf<Todo> = [Todo(3, "a"), Todo(1, "c"), Todo(2, "b")]
     var kept: IdentifiedArrayOf<Todo> = todos.sorted { $0.id < $1.id }
     #expect(kept.ids == [1, 2, 3])
@@ -96,7 +96,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("sorted needs no predicate for comparable elements")
-  func sortedNeedsNoPredicateForComparableElements() {
+  func sortedWithoutPredicate() {
     let numbers = IdentifiedArray(uniqueElements: [3, 1, 2], id: \.self)
     let kept: IdentifiedArray<Int, Int> = numbers.sorted()
     let plain: [Int] = numbers.sorted()
@@ -117,7 +117,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("An element is changed in place through its identity or its index")
-  func anElementIsChangedInPlaceThroughItsIdentity() {
+  func changeInPlace() {
     var todos = todos
     todos[id: 2]?.title = "zwei"
     todos[id: 4]?.title = "vier"
@@ -128,7 +128,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("An element is replaced by one of another identity")
-  func anElementIsReplacedByOneOfAnotherIdentity() {
+  func replacedIdentity() {
     var todos = todos
     todos[1] = Todo(4, "four")
     #expect(todos.elements == [Todo(1, "one"), Todo(4, "four"), Todo(3, "three")])
@@ -157,7 +157,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("Generic code permutes the elements")
-  func genericCodeMayPermuteTheElements() {
+  func genericPermutation() {
     var (todos, array) = (todos, todos.elements)
     #expect(permute(&todos) == permute(&array))
     #expect(todos.ids.allSatisfy { todos[id: $0]?.id == $0 })
@@ -174,7 +174,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("Elements are removed from both ends")
-  func elementsAreRemovedFromBothEnds() {
+  func removalFromEnds() {
     var todos = IdentifiedArray(uniqueElements: (0..<8).map { Todo($0) })
     #expect(todos.removeFirst().id == 0)
     #expect(todos.removeLast().id == 7)
@@ -187,7 +187,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("Elements are removed by offsets and ranges")
-  func elementsAreRemovedByOffsetsAndRanges() {
+  func removalByOffsets() {
     var todos = IdentifiedArray(uniqueElements: (0..<8).map { Todo($0) })
     todos.remove(atOffsets: [0, 2, 3, 7])
     #expect(todos.ids == [1, 4, 5, 6])
@@ -198,14 +198,14 @@ struct IdentifiedArrayTests {
   }
 
   @Test("A replacement may contain removed elements, and skips duplicates")
-  func elementsThatWereRemovedMayReturnInTheReplacement() {
+  func replacementWithDuplicates() {
     var todos = todos
     todos.replaceSubrange(0..<2, with: [Todo(2, "zwei"), Todo(3, "drei"), Todo(4, "vier"), Todo(4, "quatre")])
     #expect(todos.elements == [Todo(2, "zwei"), Todo(4, "vier"), Todo(3, "three")])
   }
 
   @Test("Partitioning keeps lookups by identity correct")
-  func partitioningKeepsLookUpsRight() {
+  func partitionedLookups() {
     var todos = IdentifiedArray(uniqueElements: (0..<10).map { Todo($0) })
     let pivot = todos.partition { $0.id % 2 == 0 }
     #expect(pivot == 5)
@@ -214,7 +214,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("Comparable elements are sorted in place without a predicate")
-  func comparableElementsSortByThemselves() {
+  func inPlaceSort() {
     var numbers = IdentifiedArray(uniqueElements: [3, 1, 2], id: \.self)
     numbers.sort()
     #expect(numbers.elements == [1, 2, 3])
@@ -223,7 +223,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("An identified array is a random-access collection")
-  func itIsARandomAccessCollection() {
+  func randomAccess() {
     #expect(todos.indices == 0..<3)
     #expect(todos.map(\.id) == [1, 2, 3])
     #expect(todos.reversed().map(\.id) == [3, 2, 1])
@@ -244,7 +244,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("Equality depends on the elements and their order, and equal arrays have equal hashes")
-  func equalityAndHashFollowTheElementsAndTheirOrder() {
+  func equalityAndHash() {
     var reversed = todos
     reversed.reverse()
     #expect(todos != reversed)
@@ -254,7 +254,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("An identified array is described as an array")
-  func itIsDescribedAsAnArray() {
+  func arrayDescription() {
     let numbers = IdentifiedArray(uniqueElements: [3, 1], id: \.self)
     #expect(numbers.description == "[3, 1]")
     #expect(numbers.debugDescription == "IdentifiedArray<Int, Int>([3, 1])")
@@ -264,7 +264,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("An identified array is encoded and decoded as a plain array")
-  func itIsCodedAsAPlainArray() throws {
+  func plainArrayCoding() throws {
     let encoder = JSONEncoder()
     #expect(try encoder.encode(IdentifiedArray(uniqueElements: [3, 1], id: \.self)) == Data("[3,1]".utf8))
     let data = try encoder.encode(todos)
@@ -273,7 +273,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("Decoding a duplicate throws an error that contains its index and no value")
-  func decodingADuplicateIsAnErrorThatShowsNoValue() throws {
+  func duplicateWhenDecoding() throws {
     let data = try JSONEncoder().encode([Todo(1, "secret"), Todo(1, "secret")])
     let error = try #require(throws: DecodingError.self) {
       try JSONDecoder().decode(IdentifiedArrayOf<Todo>.self, from: data)
@@ -287,7 +287,7 @@ struct IdentifiedArrayTests {
   }
 
   @Test("Changing an element in place does not copy its contents")
-  func changingAnElementInPlaceCopiesNothing() throws {
+  func inPlaceWithoutCopy() throws {
     var todos = IdentifiedArray(uniqueElements: [Todo(1)])
     todos[id: 1]?.tags = Array(repeating: "tag", count: 100)
     let before = todos[0].tags.withUnsafeBufferPointer { $0.baseAddress }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Traps of IdentifiedArray", .timeLimit(.minutes(5)))
 struct IdentifiedArrayTrapTests {
   @Test("Changing an element's identity through the subscript by identity traps")
-  func changingAnIdentityThroughTheIdentityTraps() async {
+  func changedIdentity() async {
     await #expect(processExitsWith: .failure) {
       Watchdog.start(endingWith: 0)
       var todos: IdentifiedArrayOf<Todo> = [Todo(1)]
@@ -20,7 +20,7 @@ struct IdentifiedArrayTrapTests {
   }
 
   @Test("Assigning an element whose identity is at another index traps")
-  func assigningAnIdentityThatStandsElsewhereTraps() async {
+  func identityAtOtherIndex() async {
     await #expect(processExitsWith: .failure) {
       Watchdog.start(endingWith: 0)
       var todos: IdentifiedArrayOf<Todo> = [Todo(1), Todo(2)]
@@ -34,7 +34,7 @@ struct IdentifiedArrayTrapTests {
   }
 
   @Test("A duplicate identity among unique elements or in a literal traps")
-  func aDuplicateAmongUniqueElementsTraps() async {
+  func duplicateIdentity() async {
     await #expect(processExitsWith: .failure) {
       Watchdog.start(endingWith: 0)
       _ = IdentifiedArray(uniqueElements: [Todo(1), Todo(1)])

@@ -12,7 +12,7 @@ struct IdentifiedTests {
   }
 
   @Test("An identified value has the given identity and the value's properties")
-  func aValueIsGivenAnIdentity() {
+  func givenIdentity() {
     var point = Identified(Point(x: 1, y: 2), id: "origin")
     #expect(point.id == "origin")
     #expect(point.value == Point(x: 1, y: 2))
@@ -24,7 +24,7 @@ struct IdentifiedTests {
   }
 
   @Test("An identity taken from a property stays when the property changes")
-  func aPropertyIsTakenForTheIdentityAndStays() {
+  func identityFromProperty() {
     let path: KeyPath<Point, Int> = \.y
     var point = Identified(Point(x: 1, y: 2), id: \.x)
     point.x = 7
@@ -34,7 +34,7 @@ struct IdentifiedTests {
   }
 
   @Test("An identified value in an array is changed by its identity")
-  func itIsAnElementOfAnIdentifiedArray() throws {
+  func changeInArray() throws {
     let points = Shared(
       value: [Identified(Point(x: 1, y: 2), id: "a"), Identified(Point(x: 1, y: 2), id: "b")] as IdentifiedArrayOf
     )
@@ -45,7 +45,7 @@ struct IdentifiedTests {
   }
 
   @Test("Equality, hashing and coding of an identified value include its identity")
-  func itHasWhatIdentityAndValueHave() throws {
+  func equalityHashingCoding() throws {
     let (one, other) = (Identified(Point(x: 1, y: 2), id: 1), Identified(Point(x: 1, y: 2), id: 2))
     #expect(one != other)
     #expect(Set([one, one, other]).count == 2)

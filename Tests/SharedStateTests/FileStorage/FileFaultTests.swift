@@ -66,7 +66,7 @@ struct FileFaultTests {
   }
 
   @Test("A share that is made after a time without a watch has no old error")
-  func newShareAfterAnError() async throws {
+  func shareAfterWatchError() async throws {
     let storage = FileStorage(files: files)
     let document = storage.document(at: url)
     files.watchError = .system(operation: "watch", path: url.path, code: EMFILE)
@@ -153,7 +153,7 @@ struct FileFaultTests {
   }
 
   @Test("A failed write does not come back over a later edit")
-  func failedWriteBeforeAnEdit() async throws {
+  func editAfterFailure() async throws {
     let numbers = share()
     files.writeError = .system(operation: "write", path: url.path, code: ENOSPC)
     numbers.withLock { $0 = [1] }

@@ -15,7 +15,7 @@ struct SaveThrottleTests {
   }
 
   @Test("Further changes share one write, an interval after the first")
-  func atMostOnePerInterval() {
+  func sharedWrite() {
     var throttle = SaveThrottle(interval: .seconds(1))
     #expect(throttle.request(at: start, isUrgent: false) == .write)
     #expect(throttle.request(at: start + .milliseconds(1), isUrgent: false) == .nothing)

@@ -145,7 +145,7 @@ struct AsyncSharedKeyTests {
   }
 
   @Test("A key that wraps another one saves in order, too")
-  func orderOfKeyOnTop() async throws {
+  func wrappingKeyOrder() async throws {
     struct Doubled: SharedKey {
       let base: HandMadeKey
       var id: ObjectIdentifier { base.id }

@@ -4,7 +4,7 @@ import Testing
 @Suite("Continuations and subscriptions", .timeLimit(.minutes(5)))
 struct ContinuationTests {
   @Test("A load continuation delivers each kind of result")
-  func loadContinuationHandsOverEachKindOfResult() throws {
+  func loadResults() throws {
     let results = Recorder<Result<Int?, any Error>>()
     LoadContinuation<Int> { results.append($0) }.resume(returning: 1)
     LoadContinuation<Int> { results.append($0) }.resumeReturningInitialValue()
@@ -17,7 +17,7 @@ struct ContinuationTests {
   }
 
   @Test("A continuation that is resumed twice reports an issue and delivers one result")
-  func continuationResumedTwiceIsAnIssueAndCountsOnce() {
+  func doubleResume() {
     let results = Recorder<Void>()
     let continuation = SaveContinuation("The continuation of the test") { _ in results.append(()) }
     continuation.resume()
@@ -30,7 +30,7 @@ struct ContinuationTests {
   }
 
   @Test("A key that resumes twice reports an issue, and its first result counts")
-  func keyThatResumesTwiceIsAnIssueAndTheFirstResultCounts() {
+  func keyResumingTwice() {
     let backend = ScriptedBackend<Int>(
       onLoad: { load in
         load.continuation.resume(returning: 2)
@@ -57,7 +57,7 @@ struct ContinuationTests {
   }
 
   @Test("A leaked continuation reports an issue and fails")
-  func leakedContinuationIsAnIssueAndFails() {
+  func leakedContinuation() {
     let results = Recorder<Result<Int?, any Error>>()
     withKnownIssue {
       _ = LoadContinuation<Int>("The continuation of the test") { results.append($0) }
@@ -68,7 +68,7 @@ struct ContinuationTests {
   }
 
   @Test("A share whose key leaks its continuations keeps its value and shows no error")
-  func shareOfAKeyThatLeaksGoesOnWithWhatThereIs() async {
+  func leakingKey() async {
     /// Never resumes a continuation.
     struct Key: SharedKey {
       var id: String { "leaking" }
@@ -99,7 +99,7 @@ struct ContinuationTests {
   }
 
   @Test("A subscriber delivers each kind of result and the loading state")
-  func subscriberHandsOverEachKindOfResult() throws {
+  func subscriberResults() throws {
     let results = Recorder<Result<Int?, any Error>>()
     let loading = Recorder<Bool>()
     let subscriber = SharedSubscriber<Int> {
@@ -130,7 +130,7 @@ struct ContinuationTests {
   }
 
   @Test("A subscription is cancelled when it is released")
-  func subscriptionIsCancelledWhenReleased() {
+  func releasedSubscription() {
     let cancellations = Recorder<Void>()
     do {
       let subscription = SharedSubscription { cancellations.append(()) }

@@ -13,7 +13,7 @@ extension SharedReaderKey where Self == InMemoryKey<Int?> {
 @Suite("Keys with a default", .timeLimit(.minutes(5)))
 struct DefaultKeyTests {
   @Test("A key with a default is preferred to an optional key of the same name")
-  func comesBeforeAnOptionalKeyOfTheSameName() {
+  func preferenceOverOptional() {
     @Shared(.count) var count
     @SharedReader(.count) var reader
     #expect(count + reader == 84)
@@ -39,7 +39,7 @@ struct DefaultKeyTests {
   }
 
   @Test("A key with a default shares one value with its plain key")
-  func isTheSameStateAsItsKey() {
+  func valueOfPlainKey() {
     @Shared(.count) var count
     @Shared(.inMemory("count")) var plain = 1
     $plain.withLock { $0 = 3 }
@@ -48,7 +48,7 @@ struct DefaultKeyTests {
   }
 
   @Test("A key with a default uses the box of its plain key in generic code")
-  func isTheSameBoxAsItsKeyWhereTheTypeIsNotKnown() {
+  func genericCode() {
     func share<Key: SharedKey<Int>>(_ key: Key) -> Shared<Int> {
       Shared(wrappedValue: 0, key)
     }
@@ -63,7 +63,7 @@ struct DefaultKeyTests {
   }
 
   @Test("A key with a default loads, saves and follows changes through its plain key")
-  func handsOnToItsKey() async throws {
+  func plainKeyForwarding() async throws {
     let backend = ScriptedBackend<Int>.storing(3)
     let key = ScriptedKey<Int>.Default[.scripted(backend), default: 1]
     func share<Key: SharedKey<Int>>(_ key: Key) -> Shared<Int> {
@@ -78,7 +78,7 @@ struct DefaultKeyTests {
   }
 
   @Test("A key's default is evaluated only when it is needed")
-  func evaluatesTheDefaultOnlyWhenItIsNeeded() {
+  func lazyDefault() {
     let evaluations = Recorder<Void>()
     @Sendable func makeDefault() -> Int {
       evaluations.append(())

@@ -6,7 +6,7 @@ import Testing
 @Suite("InMemoryKey", .timeLimit(.minutes(5)))
 struct InMemoryKeyTests {
   @Test("All shares of one name have one value")
-  func sharesOneValueUnderOneName() {
+  func sharedName() {
     @Shared(.inMemory("count")) var one = 1
     @Shared(.inMemory("count")) var two = 2
     @SharedReader(.inMemory("count")) var reader = 3
@@ -17,7 +17,7 @@ struct InMemoryKeyTests {
   }
 
   @Test("Different names, and different types under one name, have separate values")
-  func keepsNamesAndTypesApart() {
+  func separateNames() {
     @Shared(.inMemory("a")) var a = 1
     @Shared(.inMemory("b")) var b = 2
     #expect((a, b) == (1, 2))
@@ -32,7 +32,7 @@ struct InMemoryKeyTests {
   }
 
   @Test("A name used with different types is reported once, and only within one storage")
-  func reportsANameOfTwoTypesOnce() {
+  func conflictingTypes() {
     let reports = Recorder<String>()
     withKnownIssue {
       for _ in 0..<2 {
@@ -71,7 +71,7 @@ struct InMemoryKeyTests {
   }
 
   @Test("The default is evaluated only when no value is held")
-  func evaluatesTheDefaultOnlyWhenNothingIsHeld() {
+  func lazyDefault() {
     let evaluations = Recorder<Void>()
     func makeDefault() -> Int {
       evaluations.append(())
@@ -92,7 +92,7 @@ struct InMemoryKeyTests {
   }
 
   @Test("Each storage has its own values")
-  func everyStorageHasItsOwn() {
+  func separateStorages() {
     @Shared(.inMemory("count")) var count = 1
     withDependencies {
       $0.defaultInMemoryStorage = InMemoryStorage()
@@ -105,7 +105,7 @@ struct InMemoryKeyTests {
   }
 
   @Test("An explicit load and save of a value in memory succeed", arguments: ["a", "b"])
-  func hasNothingToLoadOrSave(_ name: String) async throws {
+  func loadAndSave(_ name: String) async throws {
     let shared = Shared(wrappedValue: 1, .inMemory(name))
     try await shared.load()
     try await shared.save()
@@ -123,7 +123,7 @@ struct InMemoryKeyTests {
   }
 
   @Test("A key that forwards to an in-memory key shares its value")
-  func servesKeysThatAreBuiltOnTop() async throws {
+  func forwardingKey() async throws {
     /// A key of its own type that forwards everything.
     struct Wrapper: SharedKey {
       let base: InMemoryKey<Int>

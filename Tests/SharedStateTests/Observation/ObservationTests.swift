@@ -19,7 +19,7 @@ struct ObservationTests {
   }
 
   @Test("An observer is notified of a local change before withLock returns, and reads the new value")
-  func localChangeIsToldBeforeWithLockReturnsAndShowsTheNewValue() {
+  func localChange() {
     let shared = Shared(value: 1)
     let seen = changes(of: shared.wrappedValue)
     shared.withLock { $0 = 2 }
@@ -29,7 +29,7 @@ struct ObservationTests {
   }
 
   @Test("An observer that registers again in its notification sees every change")
-  func observerMayRegisterAgainInTheNotification() {
+  func repeatedRegistration() {
     let shared = Shared(value: 0)
     let seen = Recorder<Int>()
     @Sendable func observe() {
@@ -46,7 +46,7 @@ struct ObservationTests {
   }
 
   @Test("An observer can mutate and drop shares in its notification")
-  func observerMayMutateAndDropSharesInTheNotification() {
+  func mutationInNotification() {
     let backend = ScriptedBackend<Int>()
     let shares = Shared<[Shared<Int>]>(value: [Shared(wrappedValue: 0, .scripted(backend))])
     withObservationTracking {
@@ -97,7 +97,7 @@ struct ObservationTests {
   }
 
   @Test("An observer is notified when the share is pointed to another value")
-  func pointingToSomethingElseIsObserved() {
+  func anotherValue() {
     let shared = Shared(value: 1)
     let seen = changes(of: shared.wrappedValue)
     shared.projectedValue = Shared(value: 2)
@@ -105,7 +105,7 @@ struct ObservationTests {
   }
 
   @Test("An observer is notified when the share is pointed to another part of the same whole")
-  func pointingToAnotherPartOfTheSameWholeIsObserved() {
+  func anotherPart() {
     let whole = Shared(value: (1, 2))
     let part = whole.0
     let seen = changes(of: part.wrappedValue)
@@ -114,7 +114,7 @@ struct ObservationTests {
   }
 
   @Test("An observer of the status is notified when the share is pointed to another value")
-  func pointingToSomethingElseIsObservedThroughTheStatus() {
+  func statusAfterPointing() {
     let backend = ScriptedBackend<Int>.loadingByHand()
     let shared = Shared(value: 1)
     let seen = changes(of: shared.isLoading)
@@ -124,7 +124,7 @@ struct ObservationTests {
   }
 
   @Test("An observer is notified of a value that the key yields")
-  func changeFromElsewhereIsObserved() async {
+  func yieldedValue() async {
     let backend = ScriptedBackend<Int>()
     let shared = Shared(wrappedValue: 1, .scripted(backend))
     let seen = changes(of: shared.wrappedValue)
@@ -146,7 +146,7 @@ struct ObservationTests {
   }
 
   @Test("Changes of the status do not pile up behind a slow observer")
-  func changesOfTheStatusDoNotPileUpBehindASlowObserver() async {
+  func slowStatusObserver() async {
     let backend = ScriptedBackend<Int>()
     let shared = Shared(wrappedValue: 1, .scripted(backend))
     let notifications = Recorder<Bool>()
@@ -185,7 +185,7 @@ struct ObservationTests {
   }
 
   @Test("An observer that reads the status while others are being notified sees the next change")
-  func statusThatIsReadWhileOthersAreAboutToBeToldIsObserved() async {
+  func statusReadDuringNotification() async {
     let backend = ScriptedBackend<Int>()
     let shared = Shared(wrappedValue: 1, .scripted(backend))
     let (mayDeliver, isBlocked) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -221,7 +221,7 @@ struct ObservationTests {
   }
 
   @Test("An Observations sequence yields the last value")
-  func observationsSequenceSeesTheLastValue() async {
+  func observationsSequence() async {
     let shared = Shared(value: 0)
     let task = Task {
       for await value in Observations({ shared.wrappedValue }) where value >= 10 { return value }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Observed changes of a share", .timeLimit(.minutes(5)))
 struct ObservedChangesTests {
   @Test("An observer is notified of the first change only, and reads the new value")
-  func trackingIsToldOnceTheNewValueIsVisible() {
+  func firstChangeOnly() {
     let count = Shared(value: 0)
     let seen = Log<Int>()
     withObservationTracking {
@@ -20,7 +20,7 @@ struct ObservedChangesTests {
   }
 
   @Test("An observer of a derived share is notified of a change of the whole")
-  func trackingADerivedShareIsToldOfTheWhole() {
+  func changeOfWhole() {
     let pair = Shared(value: (first: 0, second: 0))
     let told = Log<Bool>()
     withObservationTracking {
@@ -33,7 +33,7 @@ struct ObservedChangesTests {
   }
 
   @Test("An observer is notified of a remote change")
-  func trackingIsToldOfRemoteChanges() async {
+  func remoteChange() async {
     let box = ValueBox(0)
     let count = SharedReader(box.place)
     let seen = Log<Int>()
@@ -47,7 +47,7 @@ struct ObservedChangesTests {
   }
 
   @Test("An observer is notified each time the share is pointed elsewhere")
-  func trackingIsToldWhenTheShareIsMadeToPointElsewhere() {
+  func pointingElsewhere() {
     struct Pair { var first = 1; var second = 2 }
     let pair = Shared(value: Pair())
     let part = pair.first
@@ -67,7 +67,7 @@ struct ObservedChangesTests {
   }
 
   @Test("An observer that mutates and registers again in its notification sees values in order")
-  func anObserverMayMutateAndTrackAgainInsideANotification() {
+  func mutatingObserver() {
     let count = Shared(value: 0)
     let seen = Log<Int>()
     @Sendable func track() {
@@ -85,7 +85,7 @@ struct ObservedChangesTests {
   }
 
   @Test("Observers that mutate each other's values do not deadlock")
-  func observersThatMutateEachOthersValuesDoNotDeadlock() async {
+  func mutuallyMutatingObservers() async {
     let (left, right) = (Shared(value: 0), Shared(value: 0))
     let observations = [
       left.projection.place.observe { value in if value % 2 == 1 { right.withLock { $0 += 1 } } },
@@ -102,7 +102,7 @@ struct ObservedChangesTests {
   }
 
   @Test("An Observations sequence yields every change that its own loop makes")
-  func observationsEndWithTheNewestValue() async {
+  func observationsSequence() async {
     let count = Shared(value: 0)
     let seen = Log<Int>()
     let task = Task {
@@ -118,7 +118,7 @@ struct ObservedChangesTests {
   }
 
   @Test("Updates yield local and remote values in order, up to the newest")
-  func updatesEndWithTheNewestValueWhoeverMadeIt() async {
+  func updatesInOrder() async {
     let box = ValueBox(0)
     let count = Shared(box.place)
     let task = Task {

@@ -6,7 +6,7 @@ import Testing
 @Suite("Updates of a share", .timeLimit(.minutes(5)))
 struct SharedUpdatesTests {
   @Test("Updates start with the present value and continue with the newest")
-  func startsWithThePresentValueAndGoesOnWithTheNewest() async {
+  func presentThenNewest() async {
     let shared = Shared(value: 1)
     var updates = shared.updates.makeAsyncIterator()
     #expect(await updates.next() == 1)
@@ -32,7 +32,7 @@ struct SharedUpdatesTests {
   }
 
   @Test("A waiter does not miss a change made before it registers")
-  func changeBetweenReadingAndRegisteringIsNotMissed() async {
+  func changeBeforeRegistration() async {
     let shared = Shared(value: 0)
     let box = shared.projection.place.box
     let waiter = ChangeWaiter()
@@ -49,7 +49,7 @@ struct SharedUpdatesTests {
   }
 
   @Test("Updates yield the values that the key yields")
-  func hearsOfChangesFromElsewhere() async {
+  func yieldedValues() async {
     let backend = ScriptedBackend<Int>()
     let shared = Shared(wrappedValue: 1, .scripted(backend))
     let values = Recorder<Int>()
@@ -66,7 +66,7 @@ struct SharedUpdatesTests {
   }
 
   @Test("Updates end when the waiting task is cancelled")
-  func endsWhenTheTaskIsCancelled() async throws {
+  func cancelledWhileWaiting() async throws {
     let shared = Shared(value: 1)
     let values = Recorder<Int>()
     let task = Task {
@@ -80,7 +80,7 @@ struct SharedUpdatesTests {
   }
 
   @Test("Updates yield nothing in a task that is already cancelled")
-  func isOverForACancelledTask() async {
+  func alreadyCancelledTask() async {
     let shared = Shared(value: 1)
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -91,7 +91,7 @@ struct SharedUpdatesTests {
   }
 
   @Test("Updates follow a share that is pointed to another value")
-  func followsTheShareWhenItPointsToSomethingElse() async throws {
+  func anotherValue() async throws {
     let shared = Shared(value: 1)
     let values = Recorder<Int>()
     let task = Task {
@@ -109,7 +109,7 @@ struct SharedUpdatesTests {
   }
 
   @Test("Updates follow a share that is pointed to another part of the same whole")
-  func followsTheShareToAnotherPartOfTheSameWhole() async throws {
+  func anotherPart() async throws {
     struct Whole {
       var first = 1
       var second = 2
@@ -128,7 +128,7 @@ struct SharedUpdatesTests {
   }
 
   @Test("Updates follow a share to a new value that may reuse the memory of an old one")
-  func followsTheShareToAPlaceThatReusesTheMemoryOfTheOld() async {
+  func reusedMemory() async {
     let shared = Shared(value: 0)
     var updates = shared.updates.makeAsyncIterator()
     #expect(await updates.next() == 0)
@@ -141,7 +141,7 @@ struct SharedUpdatesTests {
   }
 
   @Test("Updates of a part yield changes of the whole")
-  func partsHearOfChangesOfTheWhole() async {
+  func changesOfWhole() async {
     let shared = Shared(value: ["a": 1])
     var updates = shared["a"].updates.makeAsyncIterator()
     #expect(await updates.next() == 1)
@@ -150,7 +150,7 @@ struct SharedUpdatesTests {
   }
 
   @Test("A change reaches all of 500 tasks that wait for it")
-  func manyWaitersAllHearOfTheChange() async throws {
+  func manyWaiters() async throws {
     let shared = Shared(value: 0)
     let begun = Recorder<Int?>()
     try await withThrowingTaskGroup(of: Int?.self) { group in

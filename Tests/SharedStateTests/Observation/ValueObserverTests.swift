@@ -5,7 +5,7 @@ import Testing
 @Suite("Observers of a value", .timeLimit(.minutes(5)))
 struct ValueObserverTests {
   @Test("An observer is notified of the current value first, then immediately of every change")
-  func thePresentValueComesFirstThenEveryChangeAtOnce() {
+  func currentValueFirst() {
     let count = Shared(value: 1)
     let log = Log<Int>()
     let observation = count.projection.place.observe { log.append($0) }
@@ -21,7 +21,7 @@ struct ValueObserverTests {
   }
 
   @Test("Releasing an observation ends it")
-  func releasingTheObservationEndsIt() {
+  func releasedObservation() {
     let count = Shared(value: 1)
     let log = Log<Int>()
     var observation: ValueObservation? = count.projection.place.observe { log.append($0) }
@@ -32,7 +32,7 @@ struct ValueObserverTests {
   }
 
   @Test("A change made during a notification is delivered after that notification")
-  func aMutationInsideANotificationIsToldAfterIt() {
+  func changeDuringNotification() {
     let count = Shared(value: 0)
     let (first, second) = (Log<Int>(), Log<Int>())
     let observations = [
@@ -49,7 +49,7 @@ struct ValueObserverTests {
   }
 
   @Test("An observer cancels itself during a notification and observes again")
-  func anObserverMayCancelItselfAndObserveAgain() {
+  func cancelledDuringNotification() {
     let count = Shared(value: 0)
     let log = Log<Int>()
     let held = Mutex<[ValueObservation]>([])
@@ -67,7 +67,7 @@ struct ValueObserverTests {
   }
 
   @Test("An observer cancelled inside withLock is not notified of that change")
-  func anObservationMayBeCancelledInsideWithLock() {
+  func cancelledInsideLock() {
     let count = Shared(value: 0)
     let log = Log<Int>()
     let observation = count.projection.place.observe { log.append($0) }
@@ -80,7 +80,7 @@ struct ValueObserverTests {
   }
 
   @Test("Observers of derived parts are notified of the same sequence of snapshots")
-  func derivedObserversAreToldFromTheSameSnapshots() {
+  func derivedObservers() {
     struct Pair {
       var first = 0
       var second = "a"
@@ -101,7 +101,7 @@ struct ValueObserverTests {
   }
 
   @Test("Observers are notified of concurrent changes in order and without gaps")
-  func everybodyIsToldOfEveryChangeInOrderByWhoeverMadeIt() async {
+  func concurrentChanges() async {
     let count = Shared(value: 0)
     let (whole, late) = (Log<Int>(), Log<Int>())
     let observation = count.projection.place.observe { whole.append($0) }
@@ -125,7 +125,7 @@ struct ValueObserverTests {
   }
 
   @Test("A full queue skips intermediate values but never the newest one")
-  func theQueueIsBoundedAndTheNewestValueIsNeverSkipped() {
+  func fullQueue() {
     let count = Shared(value: 0)
     let log = Log<Int>()
     let observation = count.projection.place.observe { value in
@@ -138,7 +138,7 @@ struct ValueObserverTests {
   }
 
   @Test("Remote changes are delivered in order on another thread")
-  func remoteChangesAreToldElsewhereInOrder() async {
+  func remoteChanges() async {
     let box = ValueBox(0)
     let log = Log<Int>()
     let threads = Log<UInt>()
@@ -155,7 +155,7 @@ struct ValueObserverTests {
   }
 
   @Test("An observation follows a share that is pointed elsewhere")
-  func anObservationFollowsTheShare() {
+  func followedShare() {
     let share = Shared(value: 1)
     let other = Shared(value: 10)
     let log = Log<Int>()
@@ -171,7 +171,7 @@ struct ValueObserverTests {
   }
 
   @Test("An observation keeps the value alive until it is cancelled and released")
-  func anObservationKeepsTheValueAliveAndLetsItGo() {
+  func valueLifetime() {
     weak var box: Box?
     do {
       let observation: ProjectionObservation<Int>

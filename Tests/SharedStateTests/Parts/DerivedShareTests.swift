@@ -47,7 +47,7 @@ struct DerivedShareTests {
   }
 
   @Test("A stored part shares the memory of the whole")
-  func storedPartIsMemoryOfTheWhole() {
+  func storedPart() {
     let whole = Shared(value: Settings())
     let volume = whole.volume
     let flag = whole.nested.inner.flag
@@ -63,7 +63,7 @@ struct DerivedShareTests {
   }
 
   @Test("An element of a tuple is read and written")
-  func partOfATupleIsReadAndWritten() {
+  func tupleElement() {
     let whole = Shared(value: Settings())
     let second = whole.pair.second
     second.withLock { $0 += "c" }
@@ -71,7 +71,7 @@ struct DerivedShareTests {
   }
 
   @Test("A computed part is read and written through its accessors")
-  func computedPartGoesThroughItsAccessors() {
+  func computedAccessors() {
     let whole = Shared(value: Settings())
     let doubled = whole.nested.doubled
     #expect(doubled.projection.place.pointer == nil)
@@ -82,7 +82,7 @@ struct DerivedShareTests {
   }
 
   @Test("Stored and computed parts of an array element are read and written")
-  func partOfAComputedPartIsReadAndWritten() {
+  func partsOfElement() {
     let whole = Shared(value: [Nested(), Nested()])
     let stored = whole[1].number
     let computed = whole[1].doubled
@@ -94,7 +94,7 @@ struct DerivedShareTests {
   }
 
   @Test("Array elements and dictionary values are written through derived shares")
-  func elementsAreReadAndWritten() {
+  func collectionElements() {
     let whole = Shared(value: Settings())
     whole.items[1].withLock { $0 = 20 }
     whole.table["x"].withLock { $0 = nil }
@@ -112,7 +112,7 @@ struct DerivedShareTests {
   }
 
   @Test("A weak part is read and written")
-  func weakPartIsReadAndWritten() {
+  func weakPart() {
     let whole = Shared(value: Settings())
     let tracked = Tracked()
     whole.object.withLock { $0 = tracked }
@@ -121,7 +121,7 @@ struct DerivedShareTests {
   }
 
   @Test("Functions and metatypes are read and written")
-  func functionsAndTypesAreReadAndWritten() {
+  func functionsAndMetatypes() {
     let whole = Shared(value: Settings())
     #expect(whole.action.wrappedValue(1) == 2)
     whole.action.withLock { $0 = { $0 * 10 } }
@@ -132,7 +132,7 @@ struct DerivedShareTests {
   }
 
   @Test("A read-only part is a reader that follows the whole")
-  func readOnlyPartIsAReader() {
+  func readOnlyPart() {
     let whole = Shared(value: Settings())
     let summary: SharedReader<String> = whole.summary
     let constant: SharedReader<Int> = whole.constant
@@ -160,7 +160,7 @@ struct DerivedShareTests {
   }
 
   @Test("A thrown error leaves a stored part and its version unchanged")
-  func errorLeavesAStoredPartAsItWas() {
+  func storedPartError() {
     let whole = Shared(value: Settings())
     let version = whole.projection.place.box.version
     #expect(throws: TestError()) {
@@ -174,7 +174,7 @@ struct DerivedShareTests {
   }
 
   @Test("A thrown error leaves the whole of a computed part unchanged")
-  func errorLeavesTheWholeOfAComputedPartAsItWas() {
+  func computedPartError() {
     let whole = Shared(value: Settings())
     let version = whole.projection.place.box.version
     #expect(throws: TestError()) {
@@ -188,7 +188,7 @@ struct DerivedShareTests {
   }
 
   @Test("A part keeps the whole alive")
-  func partKeepsTheWholeAlive() {
+  func wholeKeptAlive() {
     let part: Shared<Int>
     do {
       part = Shared(value: Settings()).volume
@@ -198,7 +198,7 @@ struct DerivedShareTests {
   }
 
   @Test("A part stays with the whole that it was derived from")
-  func partStaysWithTheWholeThatItWasDerivedFrom() {
+  func repointedWhole() {
     let whole = Shared(value: Settings())
     let volume = whole.volume
     whole.projectedValue = Shared(value: Settings(volume: 8))
@@ -207,7 +207,7 @@ struct DerivedShareTests {
   }
 
   @Test("A change to a part saves the whole")
-  func changeOfAPartIsSavedAsTheWhole() {
+  func savedWhole() {
     let backend = ScriptedBackend<Nested>()
     @Shared(.scripted(backend)) var nested = Nested()
     $nested.number.withLock { $0 = 3 }
@@ -216,7 +216,7 @@ struct DerivedShareTests {
   }
 
   @Test("A part shares the loading status and the load error of the whole")
-  func partSharesTheStatusOfTheWhole() {
+  func sharedLoadStatus() {
     let backend = ScriptedBackend<Nested>.loadingByHand()
     @Shared(.scripted(backend)) var nested = Nested()
     let number = $nested.number

@@ -7,7 +7,7 @@ struct ElementConcurrencyTests {
 
   /// Eight elements are incremented through their shares, while other tasks insert, remove and reorder elements.
   @Test("Concurrent increments of elements are neither lost nor applied to another element")
-  func noIncrementIsLostOrHitsAnotherElement() async {
+  func concurrentIncrements() async {
     struct Counter: Identifiable {
       let id: Int
       var value = 0
@@ -47,7 +47,7 @@ struct ElementConcurrencyTests {
 
   /// Elements appear and vanish while all of them are read and written.
   @Test("Shares of vanishing elements never show another element")
-  func sharesOfVanishingElementsNeverShowAnotherElement() async {
+  func vanishingElements() async {
     @Shared(value: []) var todos: IdentifiedArrayOf<Todo>
     $todos.withLock { $0.append(contentsOf: (0..<4).map { Todo($0, "\($0)") }) }
     let elements = $todos.elements
@@ -74,7 +74,7 @@ struct ElementConcurrencyTests {
 
   /// The same with indices of a plain array, which becomes shorter and longer.
   @Test("Shares of array indices remain valid while the array shrinks and grows")
-  func sharesOfIndicesOutliveTheirElements() async {
+  func shrinkingArray() async {
     @Shared(value: [0, 0, 0, 0]) var numbers
     let elements = $numbers.elements
     await withTaskGroup { group in

@@ -8,7 +8,7 @@ struct ElementTests {
   @Shared(value: ["a", "b", "c"]) var letters: [String]
 
   @Test("An identity gives a shared optional that adds and removes its element")
-  func anIdentityGivesASharedOptional() {
+  func elementByIdentity() {
     let second: Shared<Todo?> = $todos[id: 2]
     let fourth = $todos[id: 4]
     #expect(second.wrappedValue == Todo(2, "two"))
@@ -32,7 +32,7 @@ struct ElementTests {
   }
 
   @Test("A share of an element follows the element when it moves")
-  func anElementIsFollowedWhereverItMoves() throws {
+  func movedElement() throws {
     let elements = $todos.elements
     $todos.withLock {
       $0.reverse()
@@ -43,7 +43,7 @@ struct ElementTests {
   }
 
   @Test("A share of a removed element keeps its last value and drops writes until the element returns")
-  func aRemovedElementKeepsItsLastValueAndDropsWrites() throws {
+  func removedElement() throws {
     let second = $todos.elements[1]
     $todos.withLock { _ = $0.remove(id: 2) }
     second.withLock { $0.title = "changed" }
@@ -56,7 +56,7 @@ struct ElementTests {
   }
 
   @Test("Arrays of element shares and readers are made from a shared collection")
-  func arraysAreMadeOfSharedElements() {
+  func arraysOfElements() {
     let shares = Array($todos)
     let readers = Array(SharedReader($todos))
     let contiguous = ContiguousArray($todos)
@@ -68,7 +68,7 @@ struct ElementTests {
   }
 
   @Test("A share by index of an identified array follows the element that was at the index")
-  func anIndexOfAnIdentifiedArrayFollowsItsElement() {
+  func identifiedArrayIndex() {
     let first = $todos[0]
     let reader = SharedReader($todos)[0]
     $todos.withLock { $0.swapAt(0, 2) }
@@ -78,7 +78,7 @@ struct ElementTests {
   }
 
   @Test("Elements of a plain array stand for their indices")
-  func elementsOfAPlainArrayStandForTheirIndices() {
+  func plainArray() {
     let shares = $letters.elements
     #expect(Array($letters) == shares)
     shares[1].withLock { $0 = "B" }
@@ -88,7 +88,7 @@ struct ElementTests {
   }
 
   @Test("A share of a missing index keeps its last value and drops writes until the index exists again")
-  func anIndexThatIsGoneKeepsItsLastValueAndDropsWrites() {
+  func missingIndex() {
     let last = $letters[2]
     let reader = SharedReader($letters)[2]
     #expect(reader.wrappedValue == "c")
@@ -104,7 +104,7 @@ struct ElementTests {
   }
 
   @Test("A reader of a read-only collection has elements, which keep their last values")
-  func readersOfReadOnlyCollectionsHaveElements() {
+  func readOnlyCollection() {
     @Shared(value: 3) var count
     let range = $count.read { 0..<$0 }
     let elements = Array(range)
@@ -115,7 +115,7 @@ struct ElementTests {
   }
 
   @Test("The values of a dictionary are shared optionals")
-  func theValuesOfADictionaryAreSharedOptionals() throws {
+  func dictionaryValues() throws {
     @Shared(value: ["a": 1]) var numbers
     let first = $numbers["a"]
     let second = $numbers["b"]
@@ -137,7 +137,7 @@ struct ElementTests {
   }
 
   @Test("A change to an element notifies its observers and those of the collection")
-  func aChangeOfAnElementIsSeenByItsObserversAndTheCollections() {
+  func notifiedObservers() {
     let element = $todos[1]
     let ofElement = ChangeCounter { _ = element.wrappedValue }
     let ofCollection = ChangeCounter { [$todos] in _ = $todos.wrappedValue }
@@ -147,7 +147,7 @@ struct ElementTests {
   }
 
   @Test("Changing an element does not copy the collection")
-  func changingAnElementDoesNotCopyTheCollection() {
+  func uncopiedCollection() {
     let numbers = Shared(value: [[Int]](repeating: [Int](repeating: 0, count: 100), count: 3))
     let outer = numbers.withLock { $0.withUnsafeBufferPointer { $0.baseAddress } }
     numbers[1].withLock { $0[7] = 1 }

@@ -21,7 +21,7 @@ struct ReaderTests {
   @Shared(value: Profile()) var profile
 
   @Test("Readers made from shares, parts, readers and closures follow the value")
-  func readersAreMadeFromEverything() {
+  func readerSources() {
     let readers = [
       SharedReader($profile.name),
       SharedReader(projectedValue: $profile.name),
@@ -37,7 +37,7 @@ struct ReaderTests {
   }
 
   @Test("A reader's closure is evaluated at each read")
-  func aClosureIsEvaluatedAtEachRead() {
+  func reevaluatedClosure() {
     @SharedReader var greeting: String
     _greeting = $profile.read { "Hello, \($0.name)!" }
     #expect(greeting == "Hello, Blob!")
@@ -48,13 +48,13 @@ struct ReaderTests {
   }
 
   @Test("A reader's closure can read the share that it is derived from")
-  func aClosureMayReadTheShareThatItIsDerivedFrom() {
+  func closureReadingShare() {
     let nested = $profile.read { [$profile] in $0.name + $profile.wrappedValue.name }
     #expect(nested.wrappedValue == "BlobBlob")
   }
 
   @Test("A read-only part of a share is a reader")
-  func readOnlyPartsAreReaders() {
+  func readOnlyPart() {
     let shout: SharedReader<String> = $profile.shout
     #expect(shout.wrappedValue == "BLOB")
     $profile.withLock { $0.name = "Bob" }
@@ -69,7 +69,7 @@ struct ReaderTests {
   }
 
   @Test("Shares and readers are derived from parts of parts")
-  func partsOfPartsAreDerived() {
+  func partsOfParts() {
     let city = $profile.address.city
     city.withLock { $0 = "Berlin" }
     #expect(profile.address.city == "Berlin")
@@ -78,7 +78,7 @@ struct ReaderTests {
   }
 
   @Test("An optional part is read through a key path with optional chaining")
-  func optionalPartsAreReadThroughAKeyPath() {
+  func optionalChaining() {
     let nickname: Shared<String?> = $profile.nickname
     let length: SharedReader<Int?> = $profile[dynamicMember: \.nickname?.count]
     #expect(length.wrappedValue == nil)
@@ -88,7 +88,7 @@ struct ReaderTests {
   }
 
   @Test("A change to a part notifies observers of the whole and of other parts")
-  func derivedSharesTellTheObserversOfTheWholeAndOfEachOther() {
+  func notifiedObservers() {
     let name = $profile.name
     let shout = $profile.shout
     let whole = ChangeCounter { [$profile] in _ = $profile.wrappedValue }
@@ -99,7 +99,7 @@ struct ReaderTests {
   }
 
   @Test("A derived share keeps the value alive")
-  func derivedSharesKeepTheValueAlive() {
+  func valueKeptAlive() {
     let city: Shared<String>
     do {
       let profile = Shared(value: Profile())
@@ -110,7 +110,7 @@ struct ReaderTests {
   }
 
   @Test("Swapping a projection does not affect shares derived from it earlier")
-  func swappingAProjectionLeavesWhatWasDerivedBefore() {
+  func partsAfterSwap() {
     let name = $profile.name
     let other = Shared(value: Profile(name: "Other"))
     $profile = other
@@ -122,7 +122,7 @@ struct ReaderTests {
   }
 
   @Test("Swapping a projection changes its copies and notifies their observers")
-  func swappingAProjectionIsSeenByCopiesAndObservers() {
+  func copiesAfterSwap() {
     let copy = $profile
     let changes = ChangeCounter { _ = copy.wrappedValue }
     $profile = Shared(value: Profile(name: "Other"))
@@ -136,7 +136,7 @@ struct ReaderTests {
   }
 
   @Test("A reader keeps the old value when its share is swapped")
-  func readersOfAShareStayWhenTheShareIsSwapped() {
+  func readerAfterSwap() {
     let reader = SharedReader($profile)
     $profile = Shared(value: Profile(name: "Other"))
     #expect(reader.wrappedValue.name == "Blob")

@@ -25,14 +25,14 @@ struct ReflectionTests {
   private let state = State(count: Shared(value: 42), name: SharedReader(value: "Blob"))
 
   @Test("The description of a share without a key shows the value")
-  func theDescriptionShowsTheValueThatNoKeyKeeps() {
+  func valueInDescription() {
     #expect(state.$count.description == "Shared<Int>(value: 42)")
     #expect(state.$name.description == #"SharedReader<String>(value: "Blob")"#)
     #expect("\(state.$count)" == "Shared<Int>(value: 42)")
   }
 
   @Test("The description of a share names its key")
-  func theDescriptionNamesTheKey() {
+  func keyInDescription() {
     let url = URL(fileURLWithPath: "/a b.json")
     #expect(Shared(wrappedValue: 0, .inMemory("count")).description == #"Shared<Int>(.inMemory("count"))"#)
     #expect(Shared(wrappedValue: 0, .appStorage("count")).description == #"Shared<Int>(.appStorage("count"))"#)
@@ -45,7 +45,7 @@ struct ReflectionTests {
   }
 
   @Test("The description of a derived share shows the path from its key")
-  func theDescriptionOfADerivedShareTellsTheWay() {
+  func pathInDescription() {
     let outer = Shared(wrappedValue: Outer(), .inMemory("outer"))
     func way(_ share: some CustomStringConvertible, _ type: String) -> String? {
       let (prefix, suffix) = (#"\#(type)(.inMemory("outer")"#, ")")
@@ -65,7 +65,7 @@ struct ReflectionTests {
   }
 
   @Test("A dump shows the value but not how it is shared")
-  func aDumpShowsTheValueAndNotHowItIsShared() {
+  func plainDump() {
     var text = ""
     dump(state, to: &text)
     #expect(text.contains("_count: Shared<Int>(value: 42)"))
@@ -75,13 +75,13 @@ struct ReflectionTests {
   }
 
   @Test("A custom dump shows only the value")
-  func aCustomDumpShowsTheValueOnly() {
+  func plainCustomDump() {
     #expect(String(customDumping: state.$count) == "42")
     #expect(String(customDumping: state).hasSuffix("(\n  _count: 42,\n  _name: \"Blob\"\n)"))
   }
 
   @Test("A custom dump distinguishes shares with equal values")
-  func aCustomDumpTellsSharesApart() {
+  func distinctShares() {
     let (first, second) = (Shared(value: 0), Shared(value: 0))
     #expect(
       String(customDumping: [first, second, second, Shared(projectedValue: first)]) == """
@@ -99,7 +99,7 @@ struct ReflectionTests {
   }
 
   @Test("A custom dump distinguishes shares with different keys")
-  func aCustomDumpTellsKeysApart() {
+  func distinctKeys() {
     withDependencies {
       $0.defaultInMemoryStorage = InMemoryStorage()
     } operation: {
@@ -119,7 +119,7 @@ struct ReflectionTests {
   }
 
   @Test("A diff shows the old and new values")
-  func aDifferenceShowsTheValues() throws {
+  func valuesInDiff() throws {
     let other = State(count: Shared(value: 43), name: SharedReader(value: "Blob"))
     let difference = try #require(diff(state, other))
     #expect(difference.contains("-   _count: 42,"))
@@ -127,7 +127,7 @@ struct ReflectionTests {
   }
 
   @Test("Shares are equal when their values are equal")
-  func sharesAreEqualWhenTheirValuesAre() {
+  func equalValues() {
     let other = State(count: Shared(value: 42), name: SharedReader(value: "Blob"))
     #expect(state == other)
     other.$count.withLock { $0 += 1 }
@@ -137,14 +137,14 @@ struct ReflectionTests {
   }
 
   @Test("A share of an identifiable value has the value's identity")
-  func aShareOfSomethingIdentifiableHasItsIdentity() {
+  func identityOfValue() {
     let todo = Shared(value: Todo(7))
     #expect(todo.id == 7)
     #expect(SharedReader(todo).id == 7)
   }
 
   @Test("Shares and readers are Observable and Sendable")
-  func sharesAreObservableAndSendable() {
+  func observableAndSendable() {
     func accept(_ value: some Observable & Sendable) {}
     accept(state.$count)
     accept(state.$name)
@@ -153,7 +153,7 @@ struct ReflectionTests {
   /// The value may change at any time, and its source of truth is elsewhere. The seeds give the reason for leaving this
   /// out.
   @Test("Shares and readers are neither Hashable nor Codable")
-  func sharesAreNeitherHashableNorCodable() {
+  func absentConformances() {
     let share: Any = state.$count
     #expect(!(share is any Hashable))
     #expect(!(share is any Encodable))

@@ -12,7 +12,7 @@ struct UnwrappingTests {
   }
 
   @Test("An unwrapped share and its optional share one value")
-  func theUnwrappedShareIsTheSameValue() throws {
+  func oneValue() throws {
     @Shared(value: 1 as Int?) var number
     @Shared var unwrapped: Int
     _unwrapped = try #require(Shared($number))
@@ -23,7 +23,7 @@ struct UnwrappingTests {
   }
 
   @Test("An unwrapped share keeps the last value and drops writes while the optional is nil")
-  func itKeepsTheLastValueThatItHasSeenAndDropsWrites() throws {
+  func lastSeenValue() throws {
     @Shared(value: 1 as Int?) var number
     let unwrapped = try #require(Shared($number))
     let reader = try #require(SharedReader(SharedReader($number)))
@@ -43,7 +43,7 @@ struct UnwrappingTests {
   }
 
   @Test("An unwrapped share keeps its last written value when the optional becomes nil")
-  func itKeepsWhatItWroteLast() throws {
+  func lastWrittenValue() throws {
     @Shared(value: 1 as Int?) var number
     let unwrapped = try #require(Shared($number))
     unwrapped.withLock { $0 = 5 }
@@ -52,7 +52,7 @@ struct UnwrappingTests {
   }
 
   @Test("An unwrapped share follows the optional again once it has a value")
-  func itFollowsTheOptionalAgainWhenThatHasAValue() throws {
+  func valueAfterNil() throws {
     @Shared(value: 1 as Int?) var number
     let unwrapped = try #require(Shared($number))
     $number.withLock { $0 = nil }
@@ -63,7 +63,7 @@ struct UnwrappingTests {
   }
 
   @Test("A dropped write notifies no observers")
-  func aWriteThatIsDroppedIsNoChange() async throws {
+  func droppedWrite() async throws {
     @Shared(value: 1 as Int?) var number
     let unwrapped = try #require(Shared($number))
     $number.withLock { $0 = nil }
@@ -77,7 +77,7 @@ struct UnwrappingTests {
   }
 
   @Test("A thrown error leaves the optional and the kept value unchanged")
-  func anErrorLeavesTheOptionalAsItWas() throws {
+  func thrownError() throws {
     @Shared(value: 1 as Int?) var number
     let unwrapped = try #require(Shared($number))
     #expect(throws: CancellationError.self) {
@@ -98,7 +98,7 @@ struct UnwrappingTests {
   }
 
   @Test("A part of an unwrapped share is writable until the optional becomes nil")
-  func partsOfAnUnwrappedShareAreDerivedAsUsual() throws {
+  func writablePart() throws {
     @Shared(value: Todo(1, "one") as Todo?) var todo
     let title = try #require(Shared($todo)).title
     title.withLock { $0 = "eins" }
@@ -110,7 +110,7 @@ struct UnwrappingTests {
   }
 
   @Test("An optional inside an optional unwraps twice")
-  func anOptionalInsideAnOptionalUnwrapsTwice() throws {
+  func nestedOptional() throws {
     @Shared(value: 1 as Int??) var number
     let once = try #require(Shared($number) as Shared<Int?>?)
     let twice = try #require(Shared(once) as Shared<Int>?)
@@ -122,7 +122,7 @@ struct UnwrappingTests {
   }
 
   @Test("An optional part unwraps to a share of its value")
-  func aPartThatIsAnOptionalIsUnwrapped() throws {
+  func optionalPart() throws {
     struct Profile { var nickname: String? }
     @Shared(value: Profile(nickname: "Blob")) var profile
     let nickname = try #require(Shared($profile.nickname))
@@ -131,7 +131,7 @@ struct UnwrappingTests {
   }
 
   @Test("A kept value is released with its share")
-  func whatWasKeptIsReleasedWithTheShare() throws {
+  func releasedKeptValue() throws {
     final class Token {}
     weak var token: Token?
     do {

@@ -10,7 +10,7 @@ struct DifferenceTests {
   }
 
   @Test("A difference is shown as a tree")
-  func aDifferenceIsShownAsATree() {
+  func differenceTree() {
     let basket = Shared(value: Basket())
     withKnownIssue {
       SharedChangeTracker().track {

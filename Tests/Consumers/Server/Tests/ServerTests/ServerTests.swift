@@ -9,7 +9,7 @@ import Testing
 @Suite("A server with a shared config", .timeLimit(.minutes(5)), .dependencies)
 struct ServerTests {
   @Test("A server answers with a value that another server has changed")
-  func aServerAnswersWithWhatAnotherOneChanges() async throws {
+  func changeByAnotherServer() async throws {
     let redis = InProcessRedis()
     let stores = [RedisStore.inProcess(redis), RedisStore.inProcess(redis)]
     var servers: [Application<RouterResponder<BasicRequestContext>>] = []
@@ -32,7 +32,7 @@ struct ServerTests {
   }
 
   @Test("The first request is served with the stored value")
-  func theFirstRequestIsServedWithTheStoredValue() async throws {
+  func firstRequest() async throws {
     let redis = InProcessRedis()
     redis.set("checkout:config", #"{"maximumItems":33}"#)
     try await Application(router: Server.router(on: .inProcess(redis))).test(.router) { client in
@@ -43,14 +43,14 @@ struct ServerTests {
   }
 
   @Test("A server does not start with a document that it cannot read")
-  func aServerDoesNotStartWithADocumentThatItCannotRead() async throws {
+  func unreadableDocument() async throws {
     let redis = InProcessRedis()
     redis.set("checkout:config", "no document")
     await #expect(throws: RedisSharedStateError.self) { _ = try await Server.router(on: .inProcess(redis)) }
   }
 
   @Test("A server whose value becomes unreadable is not ready")
-  func aServerWhoseValueCannotBeReadAnyMoreIsNotReady() async throws {
+  func unreadableValue() async throws {
     let redis = InProcessRedis()
     let store = RedisStore.inProcess(redis)
     try await Application(router: Server.router(on: store)).test(.router) { client in
@@ -62,7 +62,7 @@ struct ServerTests {
   }
 
   @Test("A server that loses Redis is not ready")
-  func aServerWithoutRedisIsNotReady() async throws {
+  func lostRedis() async throws {
     let redis = InProcessRedis()
     let store = RedisStore.inProcess(redis)
     try await Application(router: Server.router(on: store)).test(.router) { client in

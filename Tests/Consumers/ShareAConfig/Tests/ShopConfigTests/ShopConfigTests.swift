@@ -10,7 +10,7 @@ struct ShopConfigTests {
   }
 
   @Test("The checkout sees a change made by the office")
-  func theCheckoutSeesWhatTheOfficeChanges() async throws {
+  func officeChange() async throws {
     let server = InProcessRedis()
     let (office, checkout) = (config(on: server), config(on: server))
 

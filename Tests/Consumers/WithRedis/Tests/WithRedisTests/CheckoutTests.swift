@@ -8,7 +8,7 @@ struct CheckoutTests {
   }
 
   @Test("A change reaches the other service")
-  func aChangeReachesTheOtherService() async throws {
+  func changeAcrossServices() async throws {
     let server = try PrivateRedisServer()
     let checkout = RedisStore(try RedisConfiguration(url: server.url))
     let catalog = RedisStore(try RedisConfiguration(url: server.url))

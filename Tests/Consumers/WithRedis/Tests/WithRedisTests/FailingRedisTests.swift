@@ -14,7 +14,7 @@ struct FailingRedisTests {
   }
 
   @Test("The catalog sees a change made by the checkout")
-  func theCatalogSeesTheChange() async throws {
+  func checkoutChange() async throws {
     let server = InProcessRedis()
     let (checkout, catalog) = (RedisStore.inProcess(server), RedisStore.inProcess(server))
     @Shared(.redis("checkout:config", store: checkout)) var config = CheckoutConfig()
@@ -25,7 +25,7 @@ struct FailingRedisTests {
   }
 
   @Test("A service uses the default store that it is created with")
-  func aServiceIsGivenItsStore() async throws {
+  func defaultStore() async throws {
     let server = InProcessRedis()
     let service = RedisStore.withDefault(.inProcess(server)) { Checkout() }
     service.$config.withLock { $0.maximumItems = 20 }
@@ -34,7 +34,7 @@ struct FailingRedisTests {
   }
 
   @Test("A sale counts once when its reply is lost")
-  func aSaleCountsOnceWhenItsReplyIsLost() async throws {
+  func lostReply() async throws {
     let server = InProcessRedis()
     @Shared(.redis("stock", store: .inProcess(server))) var stock = 10
     server.cutAfterNextCommit()
@@ -61,7 +61,7 @@ struct FailingRedisTests {
   }
 
   @Test("A change made while the server is down is stored after a restart")
-  func aChangeSurvivesACrash() async throws {
+  func changeDuringOutage() async throws {
     let server = try PrivateRedisServer(isPersistent: true)
     let store = RedisStore(try RedisConfiguration(url: server.url))
     @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()

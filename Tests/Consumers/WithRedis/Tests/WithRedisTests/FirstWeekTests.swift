@@ -16,7 +16,7 @@ struct FirstWeekTests {
   }
 
   @Test("A wrong password throws an error immediately")
-  func aWrongPasswordIsThrownAtOnce() async throws {
+  func wrongPassword() async throws {
     let server = try PrivateRedisServer(password: "right")
     var configuration = try RedisConfiguration(url: server.url.replacingOccurrences(of: "right", with: "wrong"))
     // An error that is not reported at once is not reported in time.
@@ -34,7 +34,7 @@ struct FirstWeekTests {
   }
 
   @Test("A call has its own timeout while the server is down")
-  func aCallHasItsOwnTimeWhileTheServerIsDown() async throws {
+  func callTimeout() async throws {
     let server = try PrivateRedisServer()
     let store = RedisStore(try RedisConfiguration(url: server.url))
     @Shared(.redis("limit", store: store)) var limit = 1
@@ -49,7 +49,7 @@ struct FirstWeekTests {
   }
 
   @Test("The error for a name with two types says where the first is declared")
-  func aNameWithTwoTypesTellsWhereTheFirstIsDeclared() {
+  func nameWithTwoTypes() {
     @Shared(.redis("limit")) var number = 1
     @Shared(.redis("limit")) var text = ""
     let error = $text.loadError
@@ -61,7 +61,7 @@ struct FirstWeekTests {
   }
 
   @Test("A Sendable class holds a share")
-  func aSendableClassHoldsAShare() async throws {
+  func sendableClass() async throws {
     let limiter = Limiter(limit: Shared(wrappedValue: 1, .redis("limit")))
     #expect(!limiter.isAllowed(2))
     try await limiter.limit.updateAtomically { $0 = 2 }
@@ -69,7 +69,7 @@ struct FirstWeekTests {
   }
 
   @Test("Keys that name no store use the store of the environment")
-  func theStoreOfKeysThatNameNoneIsTheOneOfTheEnvironment() throws {
+  func environmentStore() throws {
     #expect(try RedisStore.fromEnvironment() === RedisStore.default)
   }
 }

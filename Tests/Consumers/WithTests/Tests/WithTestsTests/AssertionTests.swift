@@ -17,20 +17,20 @@ struct AssertionTests {
   }
 
   @Test("A wrong assertion fails the test", .exhaustiveChanges)
-  func failsBecauseItIsWrong() {
+  func wrongAssertion() {
     let basket = Shared(value: Basket())
     basket.withLock { $0.pears = 1 }
     basket.assert { $0.pears = 2 }
   }
 
   @Test("A change without an assertion fails an exhaustive test", .exhaustiveChanges)
-  func failsBecauseItIsIncomplete() {
+  func unassertedChange() {
     let count = Shared(value: 0)
     count.withLock { $0 = 1 }
   }
 
   @Test("A tracked change without an assertion fails the test")
-  func failsBecauseATrackerIsNotAsserted() {
+  func unassertedTrackedChange() {
     let count = Shared(value: 0)
     SharedChangeTracker().track { count.withLock { $0 = 1 } }
   }

@@ -17,7 +17,7 @@ struct GlobalShareTests {
   }
 
   @Test("A share made in code whose test is unknown fails the test")
-  func failsBecauseNobodyKnowsTheTest() async {
+  func detachedShare() async {
     await Task.detached {
       @Shared(.inMemory("visitors")) var visitors = 0
       $visitors.withLock { $0 += 1 }
