@@ -39,7 +39,7 @@ extension LinkState {
   }
 
   /// The repairs of a value in a row on this connection.
-  struct Repairs: Sendable {
+  struct RecentRepairs: Sendable {
     var count = 0
     var lastAt: Instant?
     /// The revision that the last adoption found. If the next one finds it again, the server does not keep what is

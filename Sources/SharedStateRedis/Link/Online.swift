@@ -48,6 +48,6 @@ extension LinkState {
     var isCommitQueued = false
     /// The expected size of the document that is being encoded, in bytes; `nil` if none is.
     var encodingSize: Int?
-    var repairs = Repairs()
+    var repairs = RecentRepairs()
   }
 }

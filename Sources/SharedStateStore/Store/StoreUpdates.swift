@@ -61,11 +61,11 @@ final class UpdatesBuffer<State: Sendable>: Sendable {
       guard let continuation else { return nil }
       return { continuation.resume() }
     }
-    observation = Kept(core.observe(observer))
+    observation = Retained(core.observe(observer))
   }
 
   /// Keeps an object alive without using it.
-  private final class Kept: @unchecked Sendable {
+  private final class Retained: @unchecked Sendable {
     // `@unchecked Sendable` is right because the object is never used.
     private let object: AnyObject
 

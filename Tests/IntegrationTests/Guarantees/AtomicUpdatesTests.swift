@@ -2,6 +2,7 @@ import Foundation
 import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting
+import Synchronization
 import Testing
 
 @Suite("Atomic updates", .timeLimit(.minutes(5)), .endsStores)
@@ -312,12 +313,18 @@ struct AtomicUpdatesTests {
     let store = try backend.store()
     @Shared(.redis("count", store: store)) var count = 0
     try await $count.load()
+    let hasRun = Atomic(false)
     let update = Task { [$count] in
       withUnsafeCurrentTask { $0?.cancel() }
-      try await $count.updateAtomically { $0 += 1 }
+      try await $count.updateAtomically {
+        hasRun.store(true, ordering: .relaxed)
+        $0 += 1
+      }
     }
     await #expect(throws: CancellationError.self) { try await update.value }
     try await $count.load()
+    let isRun = hasRun.load(ordering: .relaxed)
+    #expect(!isRun)
     #expect(count == 0)
     #expect(backend.redis.get("count") == nil)
   }

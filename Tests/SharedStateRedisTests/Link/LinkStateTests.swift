@@ -445,7 +445,7 @@ struct LinkStateTests {
     let request = link.send(id, "1", at: start)
     link.arrived([.reply(id: request, .failure(.serverError(code: "ERR")))], on: .writer, epoch: 1, now: start)
     let pause = try link.someWork(for: .writer, now: start)
-    #expect(pause.requests.isEmpty)
+    #expect(pause.requests.isEmpty && pause.encodings.isEmpty)
     #expect(pause.waitUntil == start + LinkState.pauseAfterRefusal)
     let again = try link.someWork(for: .writer, now: start + LinkState.pauseAfterRefusal)
     #expect(again.requests.count == 1)

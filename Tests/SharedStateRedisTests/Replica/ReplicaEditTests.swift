@@ -23,6 +23,26 @@ struct ReplicaEditTests {
     replica.reconnect()
     endShowing(replica.stored(edit), in: &replica, outcome: .superseded)
     #expect(replica.takeWrite()?.isAdoption == true)
+    let isDeletion = edit.content == .absent
+    let actions = Self.encodeChange(onAdopted: isDeletion ? .tombstone(8) : .document(8, "5"), in: &replica)
+    // The change yields to the deletion.
+    #expect(actions.contains(.settled) == isDeletion)
+    #expect(actions.last?.toShow?.state.content == (isDeletion ? .absent : nil))
+    expectCommit(of: isDeletion ? nil : "2", by: &replica)
+  }
+
+  /// Acknowledges the adoption, and encodes the pending change on the adopted edit.
+  private static func encodeChange(onAdopted edit: StoredValue, in replica: inout Replica) -> [Replica.Action] {
+    #expect(replica.committed(.committed(8), operation: .number(99)).contains(.report(.adopted(Revision(8)))))
+    endShowing(replica.stored(edit), in: &replica, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    return replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
+  }
+
+  private func expectCommit(of text: String?, by replica: inout Replica) {
+    let write = replica.takeWrite()
+    #expect(write?.text == text)
+    #expect(write?.commit?.condition == text.map { _ in .revision(Revision(8)) })
   }
 
   @Test("ForeignEditsSeen: an external edit is adopted before a refused change is committed again")
@@ -33,6 +53,8 @@ struct ReplicaEditTests {
     endShowing(replica.stored(.document(7, "5")), in: &replica, outcome: .superseded)
     #expect(replica.retry() == [.commit])
     #expect(replica.takeWrite()?.isAdoption == true)
+    _ = Self.encodeChange(onAdopted: .document(8, "5"), in: &replica)
+    expectCommit(of: "2", by: &replica)
   }
 
   @Test("PendingSurvives: a change after a visible deletion stays when the deletion is announced later")
