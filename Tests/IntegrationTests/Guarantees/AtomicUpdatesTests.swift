@@ -358,7 +358,7 @@ struct AtomicUpdatesTests {
     let store = try backend.store("service") { $0.operationTimeout = .milliseconds(300) }
     @Shared(.redis("count", store: store)) var count = 0
     try await store.isUp()
-    try await $count.load()
+    try await $count.load(within: patience)
     try backend.pause()
     await #expect(throws: RedisSharedStateError.outcomeUnknown(name: "count")) {
       try await $count.updateAtomically { $0 += 1 }

@@ -1,5 +1,6 @@
 import CustomDump
 @testable import SharedState
+import SharedStateTesting
 import Synchronization
 import Testing
 
@@ -376,21 +377,26 @@ struct AssertionTests {
     #expect(!tracker.hasChanges)
   }
 
-  @Test("Another task reads only real values while assertions run")
-  func otherTaskReads() async {
+  @Test("Another thread reads only real values while assertions run")
+  func otherThreadReads() async throws {
     let count = Shared(value: 0)
     let tracker = SharedChangeTracker()
     tracker.track { count.withLock { $0 = 1 } }
     let isReading = Atomic(false)
-    let reader = Task.detached {
-      var seen: Set<Int> = []
-      repeat {
-        seen.insert(count.wrappedValue)
-        isReading.store(true, ordering: .relaxed)
-      } while !Task.isCancelled
-      return seen
+    let isOver = Atomic(false)
+    defer { isOver.store(true, ordering: .relaxed) }
+    // A task that only reads would keep a thread from all other tests.
+    let reader = Task {
+      try await onThread(stackSize: 1 << 20) {
+        var seen: Set<Int> = []
+        repeat {
+          seen.insert(count.wrappedValue)
+          isReading.store(true, ordering: .relaxed)
+        } while !isOver.load(ordering: .relaxed)
+        return seen
+      }
     }
-    await until("the reader reads", isReading.load(ordering: .relaxed), is: true)
+    await until("the thread reads", isReading.load(ordering: .relaxed), is: true)
     for _ in 0..<100 {
       // An expected value that never becomes the real one.
       withKnownIssue { tracker.assert { count.withLock { $0 = 2 } } }
@@ -399,8 +405,8 @@ struct AssertionTests {
       tracker.track { count.withLock { $0 = 1 } }
     }
     tracker.reset()
-    reader.cancel()
-    let seen = await reader.value
+    isOver.store(true, ordering: .relaxed)
+    let seen = try await reader.value
     #expect(seen.isSubset(of: [0, 1]))
   }
 }
