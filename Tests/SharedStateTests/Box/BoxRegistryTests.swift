@@ -90,27 +90,28 @@ struct BoxRegistryTests {
     let registry = BoxRegistry()
     let steps = Recorder<String>()
     let mayFinish = DispatchSemaphore(value: 0)
-    let first = Task.detached {
-      registry.box(id: .name("a"), make: { ValueBox(1) }) { box, _ in
+    // On threads of their own, because they block.
+    let boxes = Recorder<ValueBox<Int>>()
+    Thread.detachNewThread {
+      let box = registry.box(id: .name("a"), make: { ValueBox(1) }) { box, _ in
         steps.append("starting")
         mayFinish.waitInTime()
         _ = box.replace(with: 2)
         steps.append("started")
       }
+      boxes.append(box)
     }
     await steps.wait(count: 1)
-    let second = Thread {
+    Thread.detachNewThread {
       steps.append("asking")
       let found = registry.box(id: .name("a"), make: { ValueBox(3) }, start: { _, _ in })
       steps.append("found \(found.value)")
     }
-    second.start()
     await steps.wait(count: 2)
     mayFinish.signal()
-    let box = await first.value
+    await boxes.wait(count: 1)
     #expect(await steps.wait(count: 4) == ["starting", "asking", "started", "found 2"])
     #expect(registry.count == 1)
-    withExtendedLifetime(box) {}
   }
 
   @Test("A second thread catches up while the first one runs user code")
