@@ -35,8 +35,9 @@ public protocol AsyncSharedReaderKey<Value>: SharedReaderKey {
   ///
   /// It runs at the same time as the first load. A change may come between the two, so it should also yield the stored
   /// value once it receives changes. A key that saves should leave out values that are older than the one it saved
-  /// last, by comparing a version or a date: they arrive late, and would undo our own change. A key that cannot watch
-  /// its value leaves this function out.
+  /// last, by comparing a version or a date: they arrive late, and would undo our own change. It compares and yields in
+  /// one step, with the lock held that guards the saved version, because a save may end in between. A key that cannot
+  /// watch its value leaves this function out.
   ///
   /// - Parameter subscriber: Takes values in the order in which they are yielded, from any thread. It also takes errors
   ///   that do not end the watching.

@@ -83,9 +83,7 @@ struct ConfigKey: AsyncSharedKey {
   }
 
   func subscribe(_ subscriber: SharedSubscriber<Int>) async throws {
-    for await document in await client.service.changes(name) where client.isNews(document, name) {
-      subscriber.yield(with: .success(document.value))
-    }
+    for await document in await client.service.changes(name) { client.yield(document, name, to: subscriber) }
   }
 
   func save(_ value: Int, context: SaveContext) async throws {
@@ -102,7 +100,10 @@ final class ConfigClient: Sendable {
     saved.withLock { $0[name] = version }
   }
 
-  func isNews(_ document: ConfigService.Document, _ name: String) -> Bool {
-    saved.withLock { document.version > $0[name, default: 0] }
+  func yield(_ document: ConfigService.Document, _ name: String, to subscriber: SharedSubscriber<Int>) {
+    saved.withLock { saved in
+      // With the lock held: otherwise two saves could end in between, and the first would undo the second.
+      if document.version > saved[name, default: 0] { subscriber.yield(with: .success(document.value)) }
+    }
   }
 }

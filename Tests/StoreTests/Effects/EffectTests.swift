@@ -158,7 +158,11 @@ struct EffectTests {
         .effect {
           .run { send in
             hasBegun.open()
-            while !Task.isCancelled { await send(.number(1)) }
+            while !Task.isCancelled {
+              await send(.number(1))
+              // Other tests need the thread.
+              await Task.yield()
+            }
           }
           .cancellable(id: 1)
         }
