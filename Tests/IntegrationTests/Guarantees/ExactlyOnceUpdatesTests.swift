@@ -196,7 +196,7 @@ struct ExactlyOnceUpdatesTests {
   }
 
   #if THREAD_SANITIZER
-    private let total = 10_000
+    private let total = 3_000
   #else
     private let total = 100_000
   #endif
