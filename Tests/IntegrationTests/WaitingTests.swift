@@ -4,7 +4,7 @@ import SharedStateRedisTesting
 import Synchronization
 import Testing
 
-@Suite("Every wait of a test ends", .timeLimit(.minutes(5)))
+@Suite("The waits of a test", .timeLimit(.minutes(5)))
 struct WaitingTests {
   @Test("A cancelled wait throws an error that names what it waited for")
   func cancellation() async throws {

@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite("Keys of the in-process server fulfil the contract of keys", .timeLimit(.minutes(5)))
+@Suite("The contract of keys, on the in-process server", .timeLimit(.minutes(5)))
 struct RedisKeyContractTests {
   @Test("A Redis key passes each check", arguments: SharedKeyContract<RedisSharedKey<Int>>.allChecks)
   func passesCheck(check: SharedKeyContract<RedisSharedKey<Int>>) async throws {

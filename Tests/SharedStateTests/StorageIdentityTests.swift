@@ -9,9 +9,9 @@ extension FileStorage {
   fileprivate static let held: Self = .inMemory
 }
 
-@Suite("Storages are distinguished", .timeLimit(.minutes(5)))
+@Suite("The identity of storages", .timeLimit(.minutes(5)))
 struct StorageIdentityTests {
-  @Test("Storages of files")
+  @Test("Two storages of files differ, and a copy equals its original")
   func files() {
     let (one, other) = (FileStorage.mine, FileStorage.mine)
     let copy = one
@@ -39,7 +39,7 @@ struct StorageIdentityTests {
     #expect(Shared(wrappedValue: 1, .fileStorage(url)).wrappedValue == 1)
   }
 
-  @Test("Storages in memory")
+  @Test("Two storages in memory differ")
   func memory() {
     let (one, other) = (InMemoryStorage(), InMemoryStorage())
     #expect(one != other)

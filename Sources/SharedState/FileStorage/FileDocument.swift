@@ -41,7 +41,7 @@ final class FileDocument: Sendable {
 
   let path: String
   private let files: any FileSystem
-  /// Checks the file. A test can wait for it.
+  /// Checks the file, and performs the writes that no caller waits for. Tests wait for it.
   let queue = DispatchQueue(label: "SharedState.FileDocument")
   private let writer: ThrottledWriter
   private let state = Mutex(State())

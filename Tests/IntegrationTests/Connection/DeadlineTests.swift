@@ -5,7 +5,7 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite("A deadline is a deadline while bytes come", .timeLimit(.minutes(5)), .endsStores)
+@Suite("Deadlines while a reply trickles", .timeLimit(.minutes(5)), .endsStores)
 struct DeadlineTests {
   @Test("A handshake times out even if its answer never ends", arguments: ConnectionPurpose.allCases)
   func handshake(purpose: ConnectionPurpose) async throws {

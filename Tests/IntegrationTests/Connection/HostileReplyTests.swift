@@ -5,7 +5,7 @@ import SharedStateRedisTesting
 import Synchronization
 import Testing
 
-@Suite("A server that sends too much is left", .timeLimit(.minutes(5)))
+@Suite("A server that sends too much", .timeLimit(.minutes(5)))
 struct HostileReplyTests {
   @Test(
     "A handshake with a server that sends too much fails after at most 1 MiB",

@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite("A real server fulfils the contract of connections", .timeLimit(.minutes(5)))
+@Suite("The contract of connections, on a real server", .timeLimit(.minutes(5)))
 struct ServerContractTests {
   /// The servers to check: always a private one, and also the one that the environment names.
   private static let urls = [nil, ProcessInfo.processInfo.environment["SHARED_STATE_TEST_REDIS_URL"]]

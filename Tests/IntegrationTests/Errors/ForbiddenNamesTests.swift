@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite("A name that the user may not access does not affect other names", .timeLimit(.minutes(5)), .endsStores)
+@Suite("Names that the user may not access", .timeLimit(.minutes(5)), .endsStores)
 struct ForbiddenNamesTests {
   enum Right: CaseIterable {
     case keys, channels

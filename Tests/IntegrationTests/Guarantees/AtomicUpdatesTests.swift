@@ -323,8 +323,7 @@ struct AtomicUpdatesTests {
     }
     await #expect(throws: CancellationError.self) { try await update.value }
     try await $count.load()
-    let isRun = hasRun.load(ordering: .relaxed)
-    #expect(!isRun)
+    #expect(hasRun.load(ordering: .relaxed) == false)
     #expect(count == 0)
     #expect(backend.redis.get("count") == nil)
   }

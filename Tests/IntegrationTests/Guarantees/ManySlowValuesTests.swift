@@ -8,7 +8,7 @@ import Testing
 
 /// No single value is slow enough to be noticed, but all of them together take seconds.
 @Suite(
-  "The code of very many values, each of which takes a little, holds up no other",
+  "The user code of very many values, each a little slow",
   .timeLimit(.minutes(5)),
   .endsStores
 )

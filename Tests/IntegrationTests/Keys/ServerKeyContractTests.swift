@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite("Keys of a real server fulfil the contract of keys", .timeLimit(.minutes(5)), .endsStores)
+@Suite("The contract of keys, on a real server", .timeLimit(.minutes(5)), .endsStores)
 struct ServerKeyContractTests {
   @Test(
     "A key on a real server passes each check of the contract",

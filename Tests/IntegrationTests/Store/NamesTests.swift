@@ -3,7 +3,7 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite("Names are bytes", .timeLimit(.minutes(5)), .endsStores)
+@Suite("The bytes of a name", .timeLimit(.minutes(5)), .endsStores)
 struct NamesTests {
   /// `String` compares these as equal; Redis has two keys for them.
   static let composed = "caf\u{E9}"

@@ -359,7 +359,7 @@
     }
   }
 
-  @Suite("A server with TLS fulfils the contract of connections", .timeLimit(.minutes(5)))
+  @Suite("The contract of connections, with TLS", .timeLimit(.minutes(5)))
   struct TLSContractTests {
     @Test("Each check of the connection contract passes over TLS", arguments: RedisConnectionContract.allChecks)
     func contract(check: RedisConnectionContract) async throws {

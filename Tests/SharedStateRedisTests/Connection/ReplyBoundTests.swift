@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedis
 import Testing
 
-@Suite("A reply has a bound", .timeLimit(.minutes(5)))
+@Suite("The bound of a reply", .timeLimit(.minutes(5)))
 struct ReplyBoundTests {
   private let bound = ReplyBound(bytes: 20_000, elements: 100, depth: 2)
 

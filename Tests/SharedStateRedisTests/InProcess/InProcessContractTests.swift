@@ -3,7 +3,7 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite("The in-process server fulfils the contract of connections", .timeLimit(.minutes(5)))
+@Suite("The contract of connections, on the in-process server", .timeLimit(.minutes(5)))
 struct InProcessContractTests {
   @Test("The in-process server passes each check", arguments: RedisConnectionContract.allChecks)
   func passesCheck(check: RedisConnectionContract) throws {

@@ -24,7 +24,7 @@ struct ReplicaEditTests {
     endShowing(replica.stored(edit), in: &replica, outcome: .superseded)
     #expect(replica.takeWrite()?.isAdoption == true)
     let isDeletion = edit.content == .absent
-    let actions = Self.encodeChange(onAdopted: isDeletion ? .tombstone(8) : .document(8, "5"), in: &replica)
+    let actions = encodeChange(onAdopted: isDeletion ? .tombstone(8) : .document(8, "5"), in: &replica)
     // The change yields to the deletion.
     #expect(actions.contains(.settled) == isDeletion)
     #expect(actions.last?.toShow?.state.content == (isDeletion ? .absent : nil))
@@ -32,7 +32,7 @@ struct ReplicaEditTests {
   }
 
   /// Acknowledges the adoption, and encodes the pending change on the adopted edit.
-  private static func encodeChange(onAdopted edit: StoredValue, in replica: inout Replica) -> [Replica.Action] {
+  private func encodeChange(onAdopted edit: StoredValue, in replica: inout Replica) -> [Replica.Action] {
     #expect(replica.committed(.committed(8), operation: .number(99)).contains(.report(.adopted(Revision(8)))))
     endShowing(replica.stored(edit), in: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
@@ -53,7 +53,7 @@ struct ReplicaEditTests {
     endShowing(replica.stored(.document(7, "5")), in: &replica, outcome: .superseded)
     #expect(replica.retry() == [.commit])
     #expect(replica.takeWrite()?.isAdoption == true)
-    _ = Self.encodeChange(onAdopted: .document(8, "5"), in: &replica)
+    _ = encodeChange(onAdopted: .document(8, "5"), in: &replica)
     expectCommit(of: "2", by: &replica)
   }
 

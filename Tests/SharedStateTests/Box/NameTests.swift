@@ -5,7 +5,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite("Names are bytes", .timeLimit(.minutes(5)))
+@Suite("The bytes of a name", .timeLimit(.minutes(5)))
 struct NameTests {
   /// One text to `String`, but two names for storage.
   static let composed = "caf\u{E9}"

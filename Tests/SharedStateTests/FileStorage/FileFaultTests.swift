@@ -11,9 +11,9 @@ struct FileFaultTests {
   private let url = URL(fileURLWithPath: "/numbers.json")
   private let files = FaultyFiles()
 
-  private func share() -> Shared<[Int]> {
+  private func share(in storage: FileStorage? = nil) -> Shared<[Int]> {
     withDependencies {
-      $0.defaultFileStorage = FileStorage(files: files)
+      $0.defaultFileStorage = storage ?? FileStorage(files: files)
     } operation: {
       Shared(wrappedValue: [], .fileStorage(url))
     }
@@ -85,11 +85,7 @@ struct FileFaultTests {
     files.isSilent = true
     edit("[1]")
     let storage = FileStorage(files: files)
-    let numbers = withDependencies {
-      $0.defaultFileStorage = storage
-    } operation: {
-      Shared(wrappedValue: [Int](), .fileStorage(url))
-    }
+    let numbers = share(in: storage)
     #expect(numbers.wrappedValue == [1])
     // The check of a new share must not see the edit. It is repeated once when it has crossed with the first reading.
     for _ in 1...2 { storage.document(at: url).queue.sync {} }

@@ -327,7 +327,7 @@ struct FileStorageTests {
     #expect(try await Shared<[Int]>(require: .fileStorage(url)).wrappedValue == [1])
   }
 
-  @Test("Custom formats")
+  @Test("A file has the bytes that a custom format encodes")
   func customFormat() async throws {
     let url = directory["value.txt"]
     try await withDisk { () async throws in

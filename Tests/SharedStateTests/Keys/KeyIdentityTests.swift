@@ -3,7 +3,7 @@ import SharedState
 import SharedStateDependencies
 import Testing
 
-@Suite("Two types of keys may use the same identifiers", .timeLimit(.minutes(5)))
+@Suite("Types of keys with the same identifiers", .timeLimit(.minutes(5)))
 struct KeyIdentityTests {
   /// A limit that a service tells, and that can only be read.
   private struct RemoteLimit: SharedReaderKey {

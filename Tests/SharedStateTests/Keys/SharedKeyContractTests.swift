@@ -5,17 +5,17 @@ import Testing
 
 @testable import SharedState
 
-@Suite("Every strategy fulfils the contract of keys", .timeLimit(.minutes(5)))
+@Suite("The contract of keys", .timeLimit(.minutes(5)))
 struct SharedKeyContractTests {
   private static let numbers = [0, 1, 2, 3]
   private static let lists = [[], [1], [1, 2], [3]]
 
-  @Test("In memory", arguments: SharedKeyContract<InMemoryKey<Int>>.checksWithoutOutsider)
+  @Test("An in-memory key passes each check", arguments: SharedKeyContract<InMemoryKey<Int>>.checksWithoutOutsider)
   func inMemory(check: SharedKeyContract<InMemoryKey<Int>>) async throws {
     try await check.run(on: .init(values: Self.numbers) { .inMemory($0) })
   }
 
-  @Test("App storage", arguments: SharedKeyContract<AppStorageKey<Int>>.allChecks)
+  @Test("A key of app storage passes each check", arguments: SharedKeyContract<AppStorageKey<Int>>.allChecks)
   func appStorage(check: SharedKeyContract<AppStorageKey<Int>>) async throws {
     let store = SendableDefaults(defaults: InMemoryUserDefaults.makeEmpty())
     let outsider = SharedKeyContract<AppStorageKey<Int>>.Outsider(
@@ -29,7 +29,7 @@ struct SharedKeyContractTests {
     )
   }
 
-  @Test("Files in memory", arguments: SharedKeyContract<FileStorageKey<[Int]>>.allChecks)
+  @Test("A key of a file in memory passes each check", arguments: SharedKeyContract<FileStorageKey<[Int]>>.allChecks)
   func filesInMemory(check: SharedKeyContract<FileStorageKey<[Int]>>) async throws {
     let files = InMemoryFiles()
     let outsider = SharedKeyContract<FileStorageKey<[Int]>>.Outsider(
@@ -47,7 +47,7 @@ struct SharedKeyContractTests {
     }
   }
 
-  @Test("Files on disk", arguments: SharedKeyContract<FileStorageKey<[Int]>>.allChecks)
+  @Test("A key of a file on disk passes each check", arguments: SharedKeyContract<FileStorageKey<[Int]>>.allChecks)
   func filesOnDisk(check: SharedKeyContract<FileStorageKey<[Int]>>) async throws {
     let directory = try TemporaryDirectory()
     let outsider = SharedKeyContract<FileStorageKey<[Int]>>.Outsider(
@@ -64,7 +64,7 @@ struct SharedKeyContractTests {
     }
   }
 
-  @Test("A key with async functions", arguments: SharedKeyContract<ConfigKey>.allChecks)
+  @Test("A key with async functions passes each check", arguments: SharedKeyContract<ConfigKey>.allChecks)
   func asyncKey(check: SharedKeyContract<ConfigKey>) async throws {
     let client = ConfigClient()
     try await check.run(
@@ -72,7 +72,7 @@ struct SharedKeyContractTests {
     )
   }
 
-  @Test("A key written by hand", arguments: SharedKeyContract<SampleKey>.allChecks)
+  @Test("A key written by hand passes each check", arguments: SharedKeyContract<SampleKey>.allChecks)
   func sample(check: SharedKeyContract<SampleKey>) async throws {
     try await check.run(on: SampleStorage().contractStorage())
   }
