@@ -216,15 +216,15 @@ check-examples:
 
 # Tests that start their own program again and wait for its exit. Under the sanitizer, the runner waits for children in
 # a way that never ends while the sanitizer or other tests have children. These tests run in the ordinary run only.
-EXIT_TESTS = '(NestedUseTests|DependencyTrapTests|IdentifiedArrayTrapTests|FileStorageCrashTests|normalExit\(\)|lateFactory\(\)|ExactlyOnceUpdatesTests/processes\(\)|DescriptorTests|ProcessFactsTests|CompileError|readInReducer)'
+EXIT_TESTS = '(NestedUseTests|DependencyTrapTests|IdentifiedArrayTrapTests|FileStorageCrashTests|normalExit\(\)|lateFactory\(\)|DescriptorTests|ProcessFactsTests|CompileError|readInReducer)'
 
 # Tests that fill a server's memory and check every value all the time. They take seconds, but minutes under the
 # sanitizer, where waits time out. They run in the ordinary run only.
 MEMORY_TESTS = 'EvictionTests/(pressure|comingBackTogether)'
 
-# Tests that keep the processors busy with slow code that must not delay anything else. Under the sanitizer they take
-# minutes.
-SLOW_CODE_TESTS = ManySlowValuesTests
+# Tests that keep the processors busy, with slow code that must not delay anything else or with further programs. Under
+# the sanitizer they take minutes.
+SLOW_CODE_TESTS = '(ManySlowValuesTests|ExactlyOnceUpdatesTests/processes)'
 
 # Tests that count the commands of ten thousand shares. The counts are those of the ordinary run, and the shares take
 # minutes under the sanitizer.

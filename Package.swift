@@ -201,6 +201,16 @@ let package = Package(
       ],
       path: "Tests/ChaosService"
     ),
+    // A service for the test of exact totals, which runs two of them.
+    .executableTarget(
+      name: "CountingService",
+      dependencies: [
+        "SharedState",
+        "SharedStateRedis",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tests/CountingService"
+    ),
     // A service for the test of graceful shutdowns.
     .executableTarget(
       name: "LifecycleService",
@@ -358,6 +368,7 @@ let package = Package(
       dependencies: [
         "ChaosService",
         "ConfigurationSharedState",
+        "CountingService",
         "LifecycleService",
         "MainThreadProgram",
         "RedisConnectionContract",

@@ -164,20 +164,21 @@ extension SharedReader where Value: Sendable {
 }
 
 extension Projection {
-  /// Points this projection to the value that a key keeps. Notifies no observer when the value stays the same.
+  /// Points this projection to the value that a key keeps. Notifies no observer that has seen the value already.
   ///
   /// - Parameter find: Finds the box of the key; takes the present value, for the default.
   fileprivate func swap(_ find: (() -> Value) -> ValueBox<Value>) {
-    let present = place.read()
+    let former = place
+    let (present, before) = former.snapshot()
     var isMade = false
     let place = find {
       isMade = true
       return present
     }.place
-    let (value, version) = place.snapshot()
-    // A box that was made with the present value holds that until its first change.
-    let isSame = isMade && version == 0 || Equality.areEqual(value, present) == true
-    swap(place, versionOfSameValue: isSame ? version : nil)
+    let (value, now) = place.snapshot()
+    // Values that cannot be compared: a box that was made with the present value holds that until its first change.
+    let isSame = Equality.areEqual(value, present) ?? (isMade && now == 0)
+    swap(place, sameAs: isSame ? (former.box, before, now) : nil)
   }
 }
 

@@ -29,7 +29,8 @@ extension DependencyValues {
   /// Whether a debug build reports an error of a shared value that is not read: in a test as an issue, otherwise in the
   /// log.
   ///
-  /// For each value, the setting that was in force when its first share was made counts.
+  /// For each value, the setting that was in force when its first share was made counts. If a change cannot be written to
+  /// its file after its last share was released, release builds say so, too, on standard error.
   public var reportsUnreadErrors: Bool {
     get { self[ReportsUnreadErrors.self] }
     set { self[ReportsUnreadErrors.self] = newValue }

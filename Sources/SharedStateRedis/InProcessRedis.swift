@@ -84,7 +84,8 @@ extension InProcessRedis {
   public func expire(_ key: String, after time: Duration) -> Bool {
     perform { server in
       let (expiry, overflow) = server.now.milliseconds.addingReportingOverflow(time.wholeMicroseconds / 1_000)
-      return server.keyspace.expire(key, at: overflow ? .max : expiry, now: server.now)
+      // A time that far away must leave room for additions to it.
+      return server.keyspace.expire(key, at: overflow ? .max / 2 : min(expiry, .max / 2), now: server.now)
     }
   }
 

@@ -85,14 +85,11 @@ public enum RedisAccess: Hashable, Sendable {
     return (["ACL SETUSER", user, "on"] + rights + commands.map { "+\($0)" }).joined(separator: " ")
   }
 
-  /// A glob-style pattern that matches a text. A rule cannot contain a space, so a wildcard for one character replaces
-  /// it.
+  /// A glob-style pattern that matches a text. A rule cannot contain a space, so wildcards for its bytes replace it.
   private static func pattern(of text: String) -> String {
-    String(
-      text.flatMap { character -> [Character] in
-        if character.isWhitespace { return ["?"] }
-        return "*?[]^\\".contains(character) ? ["\\", character] : [character]
-      }
-    )
+    text.unicodeScalars.map { scalar in
+      if scalar.properties.isWhitespace { return String(repeating: "?", count: UTF8.width(scalar)) }
+      return "*?[]^\\".unicodeScalars.contains(scalar) ? "\\\(scalar)" : "\(scalar)"
+    }.joined()
   }
 }

@@ -37,7 +37,10 @@ extension RedisConfiguration {
   ) throws(RedisSharedStateError) {
     let items = options.compactMap { name, value in value.map { "\(name)=\(Self.percentEncoded($0))" } }
     let separator = url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
-    try self.init(url: items.isEmpty ? url : url + separator + items.joined(separator: "&"))
+    try self.init(
+      url: items.isEmpty ? url : url + separator + items.joined(separator: "&"),
+      mayLackPassword: password.value != nil || passwordFile.value != nil
+    )
     let user = username.value ?? credentials?.user
     if let file = passwordFile.value {
       guard password.value == nil else {

@@ -8,16 +8,18 @@ public struct RedisConfiguration: Sendable {
   /// How long a store waits before it connects again: with full jitter, and with a limit that doubles after every
   /// failure. The waits are long enough that the clients of a busy or slow server do not all connect at the same time.
   public struct Backoff: Hashable, Sendable {
-    /// The longest wait after the first failure. 50 milliseconds by default; with more than 100 clients, half a
-    /// millisecond for each of them.
-    public var base: Duration
-    /// The longest wait after any failure. 10 seconds by default.
-    public var cap: Duration
+    /// The longest wait after the first failure. 50 milliseconds by default, and at least one; with more than 100
+    /// clients, half a millisecond for each of them.
+    public var base: Duration { didSet { base = max(base, Self.least) } }
+    /// The longest wait after any failure. 10 seconds by default, and at least a millisecond.
+    public var cap: Duration { didSet { cap = max(cap, Self.least) } }
+
+    private static let least = Duration.milliseconds(1)
 
     /// Makes the parameters of a back-off.
     public init(base: Duration = .milliseconds(50), cap: Duration = .seconds(10)) {
-      self.base = base
-      self.cap = cap
+      self.base = max(base, Self.least)
+      self.cap = max(cap, Self.least)
     }
   }
 
@@ -32,9 +34,10 @@ public struct RedisConfiguration: Sendable {
 
   /// Provides the user and the password, instead of those of the URL. `nil`, the default: those of the URL.
   ///
-  /// It is called before each attempt to connect, on a thread of the library, which waits for it. So a rotated
-  /// password, or a token that soon expires, needs no restart. Open connections stay open. An error counts as a failed
-  /// attempt; the log and the status show only its type, because its text may contain a secret.
+  /// It is called for each connection, on a thread of the library, which waits for it. So a rotated password, or a token
+  /// that soon expires, needs no restart. Its time is not a part of ``connectTimeout``: limit it. Open connections stay
+  /// open. An error counts as a failed attempt; the log and the status show only its type, because its text may contain
+  /// a secret.
   public var credentialsProvider: (@Sendable () throws -> RedisCredentials)?
 
   /// The prefix of every name in Redis, including channels. Empty by default.
@@ -70,12 +73,15 @@ public struct RedisConfiguration: Sendable {
   /// How long the server may take to answer, and to accept data that is sent to it. 5 seconds by default.
   public var requestTimeout: Duration = .seconds(5)
 
-  /// How long a connection may be silent before the store pings the server. 10 seconds by default.
+  /// How long a connection may be silent before the store pings the server. 10 seconds by default, and at least 10
+  /// milliseconds.
   ///
   /// Where a server or a proxy closes idle connections sooner, the store pings more often, and the log says so. It
   /// tries longer intervals again after a minute, and less and less often, down to once a day, while connections are
   /// still closed.
-  public var keepAliveInterval: Duration = .seconds(10)
+  public var keepAliveInterval: Duration = .seconds(10) {
+    didSet { keepAliveInterval = max(keepAliveInterval, Self.leastInterval) }
+  }
 
   /// How long `load()`, `save()`, `reset()` and `updateAtomically` wait for the server. 10 seconds by default.
   ///
@@ -88,11 +94,16 @@ public struct RedisConfiguration: Sendable {
   public var shutdownTimeout: Duration = .seconds(5)
 
   /// How long a value may go unchecked before it is compared with the stored one. The comparison finds changes that
-  /// were not announced, or whose message was lost. A minute by default.
+  /// were not announced, or whose message was lost. A minute by default, and at least 10 milliseconds. It cannot be
+  /// turned off.
   ///
   /// Up to an eighth is added, so that services do not all ask at the same time. At most 16 MiB are compared per
   /// second. Where the server reports which keys are written, only revisions are compared.
-  public var antiEntropyInterval: Duration = .seconds(60)
+  public var antiEntropyInterval: Duration = .seconds(60) {
+    didSet { antiEntropyInterval = max(antiEntropyInterval, Self.leastInterval) }
+  }
+
+  private static let leastInterval = Duration.milliseconds(10)
 
   /// What to do when the server has lost a value that it had acknowledged. By default, the newest value that any live
   /// service has seen, and still shares, is restored.
@@ -224,7 +235,12 @@ public struct RedisConfiguration: Sendable {
   ///   namespace and the label. No error carries any part of the URL. ``RedisSharedStateError/Code/unsupported`` for
   ///   `rediss`: the package was built without TLS.
   public init(url: String) throws(RedisSharedStateError) {
-    let url = try RedisURL(url)
+    try self.init(url: url, mayLackPassword: false)
+  }
+
+  /// - Parameter mayLackPassword: Whether a user without a password is accepted, because the password is kept elsewhere.
+  init(url: String, mayLackPassword: Bool) throws(RedisSharedStateError) {
+    let url = try RedisURL(url, mayLackPassword: mayLackPassword)
     try self.init(url.location, url.tls, url.credentials, url.database, url.namespace ?? "", url.label)
   }
 }
@@ -264,6 +280,9 @@ extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConverti
         "dataLossPolicy": dataLossPolicy,
         "backoff": backoff,
         "maximumInlineBytes": maximumInlineBytes,
+        "access": access,
+        "isProxied": isProxied,
+        "sendsOnCallersThread": sendsOnCallersThread,
       ]
     )
   }

@@ -271,9 +271,11 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     case .failure(let error):
       continuation.resume(throwing: error)
     case .success(let names):
-      _ = store.link.read(names, maximumBytes: options.maximumBytes) { result in
+      _ = store.link.ask { result in
         let coder = coder(completedBy: context.initialValue)
         continuation.resume(with: result.mapError { $0 }.flatMap { stored in decode(stored, coder).mapError { $0 } })
+      } _: { state, callback throws(RedisSharedStateError) in
+        try state.read(names, maximumBytes: options.maximumBytes, now: .now, callback: callback)
       }
     }
   }

@@ -559,6 +559,11 @@ extension RedisSharedStateError {
   ]
 }
 
+extension RedisSharedStateError: CustomReflectable {
+  /// The code and the description, because the cause of a conflict has the values.
+  public var customMirror: Mirror { Mirror(self, children: ["code": "\(code)", "description": description]) }
+}
+
 extension RedisSharedStateError: StoreError {
   /// The store reports errors of the connection, which concern no single value.
   package var isReportedByStore: Bool {

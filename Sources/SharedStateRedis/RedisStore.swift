@@ -239,18 +239,23 @@ public final class RedisStore: Sendable {
     try await flush(within: timeout) { _ in }
   }
 
-  /// - Parameter report: Takes the values with a change that was given up.
-  private func flush(within timeout: Duration, report: (Set<Name>) -> Void) async throws {
+  /// - Parameters:
+  ///   - isLast: Whether values are also reported if the task is cancelled, because no other flush can report them.
+  ///   - report: Takes the values with a change that was given up.
+  private func flush(within timeout: Duration, isLast: Bool = false, report: (Set<Name>) -> Void) async throws {
     try ForkedChild.refuse()
     let countdown = Countdown()
-    let waiters = link.flush(until: .now + timeout) { result in countdown.finishOne(result.map { _ in }) }
-    var failure: RedisSharedStateError?
+    let (waiters, hasGivenUp) = link.flush(until: .now + timeout) { countdown.finishOne($0.map { _ in }) }
+    var failure: (any Error)?
     do {
       try await wait(for: waiters, countdown, within: timeout)
-    } catch let error as RedisSharedStateError {
+    } catch {
+      guard isLast || error is RedisSharedStateError else { throw error }
       failure = error
     }
-    let givenUp = link.takeGivenUp(with: countdown.givenUp)
+    let heard = countdown.givenUp
+    // Otherwise the flush would compete for the lock with the thread that has resumed it.
+    let givenUp = hasGivenUp || !heard.isEmpty ? link.takeGivenUp(with: heard) : nil
     report(givenUp?.values ?? [])
     if let error = givenUp?.error ?? failure { throw error }
   }
@@ -292,7 +297,7 @@ public final class RedisStore: Sendable {
   public func shutdown(within timeout: Duration) async -> [String] {
     var undelivered: Set<String> = []
     do {
-      try await flush(within: timeout) { undelivered.formUnion($0.lazy.map(\.text)) }
+      try await flush(within: timeout, isLast: true) { undelivered.formUnion($0.lazy.map(\.text)) }
     } catch {
       logger.warning("Not every change was delivered before the shutdown.", metadata: ["error": "\(error)"])
     }
@@ -336,19 +341,15 @@ public final class RedisStore: Sendable {
   public func metadata(for name: String) async throws -> Metadata? {
     let names = try names(for: name).get()
     // Only the size of the document is needed, not its contents.
-    let stored = try await read(names, maximumBytes: 0)
+    let stored = try await link.wait { state, callback throws(RedisSharedStateError) in
+      try state.read(names, maximumBytes: 0, now: .now, callback: callback)
+    }
     return Metadata(stored)
   }
 
   /// The newest revision of a value that this store knows to be in Redis; `nil`: the store has no share of it.
   package func confirmedRevision(of name: String) -> Revision? {
     (try? names(for: name).get()).flatMap(link.confirmedRevision)
-  }
-
-  private func read(_ names: KeyNames, maximumBytes: Int) async throws -> StoredValue? {
-    try await withCancellableContinuation { continuation in
-      _ = link.read(names, maximumBytes: maximumBytes) { continuation.resume(with: $0.mapError { $0 }) }
-    }
   }
 
   /// Makes a text that distinguishes this store from every other that ever writes. All nonces have the same length and

@@ -21,7 +21,7 @@ struct RedisURL: Sendable {
     reason: "it does not start with redis://, redis+sentinel:// or redis+cluster://, the same with rediss, or unix://"
   )
 
-  init(_ url: String) throws(RedisSharedStateError) {
+  init(_ url: String, mayLackPassword: Bool = false) throws(RedisSharedStateError) {
     guard !url.unicodeScalars.contains(where: { $0.value <= 0x20 || $0.value == 0x7F }) else {
       throw .invalidURL(reason: "it has a space or a control character")
     }
@@ -36,7 +36,7 @@ struct RedisURL: Sendable {
     var items = try Self.items(of: query ?? "")
     guard !(query ?? "").utf8.contains(at) else { throw Self.misplacedAt }
     let pathStart = address.utf8.firstIndex(of: UInt8(ascii: "/")) ?? address.endIndex
-    let (credentials, host) = try Self.credentials(in: address[..<pathStart])
+    let (credentials, host) = try Self.credentials(in: address[..<pathStart], mayLackPassword)
     guard !address[pathStart...].utf8.contains(at) else { throw Self.misplacedAt }
     let path = try Self.decoded(address[pathStart...], what: "path")
 
@@ -76,13 +76,14 @@ struct RedisURL: Sendable {
   }
 
   private static func credentials(
-    in authority: Substring
+    in authority: Substring,
+    _ mayLackPassword: Bool
   ) throws(RedisSharedStateError) -> (credentials: RedisCredentials?, host: Substring) {
     // The last '@' separates the host, so that a password may contain one.
     guard let separator = authority.utf8.lastIndex(of: UInt8(ascii: "@")) else { return (nil, authority) }
     let host = authority[authority.utf8.index(after: separator)...]
     let (userPart, passwordPart) = split(authority[..<separator], at: ":")
-    guard let passwordPart else {
+    guard let passwordPart = passwordPart ?? (mayLackPassword ? "" : nil) else {
       throw .invalidURL(reason: "it has a user without a password; a password alone is written redis://:password@…")
     }
     let user = try decoded(userPart, what: "user")

@@ -23,8 +23,8 @@ package struct RedisCommandClient: Sendable {
   ///
   /// - Throws: `RedisSharedStateError` when the server cannot be reached or does not answer in time.
   package func command(_ arguments: [Data]) throws -> RedisServerReply {
-    let deadline = Instant.now.advanced(by: Self.deadline)
-    let connection = try CommandConnection(to: endpoint, dialer, as: credentials, until: deadline)
+    var deadline = Instant.now.advanced(by: Self.deadline)
+    let connection = try CommandConnection(to: endpoint, dialer, as: credentials, until: &deadline)
     return try connection.ask(arguments, bound: .largest, until: deadline) { RedisServerReply($0) }
   }
 }

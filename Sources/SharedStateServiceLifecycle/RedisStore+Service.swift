@@ -1,7 +1,9 @@
 public import ServiceLifecycle
 public import SharedStateRedis
 
-/// A store is a service of swift-service-lifecycle: a `ServiceGroup` ends it, so that no change is lost.
+/// A store is a service of swift-service-lifecycle: a `ServiceGroup` that shuts down gracefully ends it, so that no
+/// change is lost. By default, a group is cancelled instead when one of its services returns or throws: choose
+/// `.gracefullyShutdownGroup` for each of the others.
 ///
 /// A group ends its services in reverse order. Name the store before everything that uses it, so that it delivers what
 /// the others have changed until their end.

@@ -30,9 +30,18 @@ struct LifecycleService {
     let server = Load(store)
     let logger = Logger(label: "lifecycle-service")
     let group = ServiceGroup(
-      services: [store, server],
-      gracefulShutdownSignals: [.sigterm],
-      logger: logger
+      configuration: ServiceGroupConfiguration(
+        services: [
+          .init(service: store),
+          .init(
+            service: server,
+            successTerminationBehavior: .gracefullyShutdownGroup,
+            failureTerminationBehavior: .gracefullyShutdownGroup
+          ),
+        ],
+        gracefulShutdownSignals: [.sigterm],
+        logger: logger
+      )
     )
     do {
       try await group.run()

@@ -4,6 +4,7 @@ extension RedisConnection {
   /// Waits until something has arrived, the waker was woken, or the deadline has passed, and returns the events so far.
   /// Wake-ups are then forgotten.
   ///
+  /// - Throws: The reason for the end of the connection, behind all events.
   /// - Parameter waker: The waker that the connection was opened with, if anything wakes it.
   package func receive(until deadline: Instant, waker: Waker = Waker()) throws(RedisSharedStateError) -> [RedisEvent] {
     while true {
@@ -11,8 +12,9 @@ extension RedisConnection {
       let wasWoken = waker.isWoken
       // Cleared before the output is taken, so that later output wakes again.
       waker.clear()
-      let events = try receive()
-      if !events.isEmpty || wasWoken || .now >= deadline { return events }
+      let arrivals = receive()
+      if let failure = arrivals.failure, arrivals.events.isEmpty { throw failure }
+      if !arrivals.events.isEmpty || wasWoken || .now >= deadline { return arrivals.events }
     }
   }
 }

@@ -47,7 +47,7 @@ extension RedisConnectionContract {
       let patience = Instant.now + .seconds(10)
       var events: [RedisEvent] = []
       while events.isEmpty, .now < patience {
-        events = try client.connection.receive(until: .now - .seconds(1), waker: client.waker)
+        events = try client.connection.receive(until: .now + .seconds(-1), waker: client.waker)
       }
       guard case .reply(1, .pong)? = events.first else { throw Violation("the ping is answered with \(events)") }
     },

@@ -65,6 +65,47 @@ struct LoadedKeyTests {
     withExtendedLifetime(cancellable) {}
   }
 
+  @Test("A load of another key publishes its value if the share has changed meanwhile")
+  func changedMeanwhile() async throws {
+    let share = Shared(value: Compared(number: 42))
+    try await publishes([42, 42, 43, 42], of: share) {
+      share.withLock { compared in
+        compared = Compared(number: 42) { share.withLock { $0 = Compared(number: 43) } }
+      }
+    }
+  }
+
+  @Test("A load of another key publishes its value if the share was pointed elsewhere meanwhile")
+  func pointedElsewhereMeanwhile() async throws {
+    let pointed = Mutex<Shared<Compared>?>(nil)
+    let share = Shared(
+      value: Compared(number: 42) { pointed.withLock(\.self)?.projectedValue = Shared(value: Compared(number: 7)) }
+    )
+    pointed.withLock { $0 = share }
+    try await publishes([42, 7, 42], of: share)
+    pointed.withLock { $0 = nil }
+  }
+
+  /// Loads a key whose value equals the share's, which runs a closure when the two are compared, and checks what is
+  /// published.
+  private func publishes(
+    _ values: [Int],
+    of share: Shared<Compared>,
+    change: () -> Void = {}
+  ) async throws {
+    let key = ComparedKey()
+    let other = Shared(wrappedValue: Compared(number: 42), key)
+    let received = Mutex<[Int]>([])
+    let cancellable = share.publisher.sink { value in received.withLock { $0.append(value.number) } }
+    change()
+    let load = Task { try await share.load(key) }
+    try await eventually("the key loads again") { key.loads.withLock { $0.count == 2 } }
+    try await eventually("the key's value arrives") { received.withLock { $0 == values } }
+    key.loads.withLock { $0[1] }.resume(returning: Compared(number: 42))
+    try await load.value
+    withExtendedLifetime((cancellable, other)) {}
+  }
+
   @Test("A reload of the same key publishes nothing if it finds the present value")
   func again() async throws {
     let share = share(AnswerKey())

@@ -288,6 +288,11 @@ struct RedisConfigurationTests {
       (["REDIS_URL": "redis://a:b@h", "REDIS_USERNAME": "c"], RedisCredentials(user: "c", password: "b")),
       (["REDIS_URL": "redis://a:b@h", "REDIS_PASSWORD": "c"], RedisCredentials(user: "a", password: "c")),
       (["REDIS_URL": "redis://h", "REDIS_PASSWORD": "c"], RedisCredentials(password: "c")),
+      (["REDIS_URL": "redis://a@h", "REDIS_PASSWORD": "c"], RedisCredentials(user: "a", password: "c")),
+      (
+        ["REDIS_URL": "redis://a@h", "REDIS_USERNAME": "b", "REDIS_PASSWORD": "c"],
+        RedisCredentials(user: "b", password: "c")
+      ),
       (["REDIS_URL": "redis://h", "REDIS_USERNAME": "", "REDIS_PASSWORD": ""], nil),
       (
         ["REDIS_URL": "redis://h", "REDIS_USERNAME": "a", "REDIS_PASSWORD": "c"],
@@ -303,14 +308,46 @@ struct RedisConfigurationTests {
   @Test(
     "Conflicting or incomplete credentials in the environment are refused without being quoted",
     arguments: [
-      ["REDIS_USERNAME": "hunter2"], ["REDIS_PASSWORD": "hunter2", "REDIS_PASSWORD_FILE": "/hunter2"],
+      ["REDIS_USERNAME": "hunter2"], ["REDIS_URL": "redis://hunter2@h"],
+      ["REDIS_PASSWORD": "hunter2", "REDIS_PASSWORD_FILE": "/hunter2"],
     ]
   )
   func conflictingCredentials(environment: [String: String]) {
-    let environment = environment.merging(["REDIS_URL": "redis://h"]) { $1 }
+    let environment = environment.merging(["REDIS_URL": "redis://h"]) { set, _ in set }
     let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(environment: environment) }
     #expect(error?.code == .invalidURL)
     #expect(error?.description.contains("hunter2") == false)
+  }
+
+  @Test("Intervals have a least length, so that no store is busy all the time")
+  func leastIntervals() throws {
+    var configuration = try RedisConfiguration(url: "redis://h")
+    for interval in [Duration.zero, .seconds(-1)] {
+      configuration.antiEntropyInterval = interval
+      configuration.keepAliveInterval = interval
+      configuration.backoff = .init(base: interval, cap: interval)
+      #expect(configuration.antiEntropyInterval == .milliseconds(10))
+      #expect(configuration.keepAliveInterval == .milliseconds(10))
+      #expect(configuration.backoff == .init(base: .milliseconds(1), cap: .milliseconds(1)))
+      configuration.backoff.cap = interval
+      configuration.backoff.base = interval
+      #expect(configuration.backoff == .init(base: .milliseconds(1), cap: .milliseconds(1)))
+    }
+  }
+
+  @Test("A dump of an error shows no value")
+  func dumpedError() {
+    let error = RedisSharedStateError.conflict(name: "flags", local: Data("hunter2".utf8), stored: Data([1, 2, 3]))
+    var dumped = ""
+    dump(error, to: &dumped)
+    #expect(dumped.contains("conflict"))
+    #expect(!dumped.contains("bytes"))
+  }
+
+  @Test("A rule matches each byte of a space, and has no wildcard that the namespace does not have")
+  func patterns() throws {
+    let rules = try RedisAccess.rules(user: "alice", namespace: "a\u{3000}b*\u{301}c:")
+    #expect(rules.contains("~a???b\\*\u{301}c:*"))
   }
 
   @Test("A password file is read each time the credentials are requested")

@@ -55,6 +55,18 @@ struct LocalKeyResetTests {
     #expect(counts == Counts(left: 50, right: 100))
   }
 
+  @Test("A save after a reset stores the value that another program has stored since")
+  func saveAfterReset() async throws {
+    @Shared(.appStorage("count")) var count = 3
+    $count.withLock { $0 = 4 }
+    try await $count.reset()
+    #expect(defaults.object(forKey: "count") == nil)
+    defaults.set(7, forKey: "count")
+    #expect(count == 7)
+    try await $count.save()
+    #expect(defaults.integer(forKey: "count") == 7)
+  }
+
   @Test("In app storage the key is removed, and a later change is stored again")
   func appStorage() async throws {
     @Shared(.appStorage("count")) var count = 3

@@ -7,6 +7,8 @@ final class SimulatedConnection {
   let server: Int
   let purpose: ConnectionPurpose
   let service: SimulatedService
+  /// The facts that the server reported while the connection was opened.
+  let facts: ServerFacts
   var outbox: [RedisRequest] = []
   /// The operations that the requests carry.
   private(set) var operations: [UInt64: UInt64] = [:]
@@ -19,7 +21,8 @@ final class SimulatedConnection {
   /// Whether the connection silently transports nothing any more.
   var isStalled = false
 
-  init(id: Int, server: Int, purpose: ConnectionPurpose, service: SimulatedService) {
+  init(id: Int, server: Int, purpose: ConnectionPurpose, service: SimulatedService, facts: ServerFacts) {
+    self.facts = facts
     self.id = id
     self.server = server
     self.purpose = purpose

@@ -3,7 +3,7 @@ import SharedStateDependencies
 @testable import SharedStateRedis
 import SharedStateRedisTesting
 
-/// One service: a real ``LinkState``, and a model of the shell around it that runs the threads step by step.
+/// One service: a real ``LinkState``, and a model of the shell around it that runs the thread step by step.
 final class SimulatedService: CustomStringConvertible {
   /// An action that is decided but not yet done. It is a step of its own, so that other threads can run in between.
   enum Task {
@@ -15,7 +15,7 @@ final class SimulatedService: CustomStringConvertible {
     case unlocked(SimulatedBox)
     case status(SimulatedBox, ReferenceWritableKeyPath<SimulatedBox, SimulatedBox.Numbered>, Bool, number: UInt64)
     case release(SimulatedBox)
-    case wake(ConnectionPurpose)
+    case wake
     case resume(LinkState.WaiterID, RedisSharedStateError?)
   }
 
@@ -47,25 +47,26 @@ final class SimulatedService: CustomStringConvertible {
     }
   }
 
-  /// A thread of the link.
+  /// The thread of the link.
   final class Thread {
-    let purpose: ConnectionPurpose
-    var role: Role<SimulatedConnection>
+    var role = Role<SimulatedConnection>()
     /// The step that comes after the tasks.
     var step = Role<SimulatedConnection>.Step.end
+    /// The connection that was opened first, while the other one is being opened.
+    var subscriber: SimulatedConnection?
     var tasks: [Task] = []
     var outcomes: [SimulatedOutcome] = []
     var isWoken = false
 
-    /// Whether a caller may use its connection.
+    /// Whether a caller may use the writer's connection.
     var isAsleep: Bool {
       guard case .exchange(_, let requests, _) = step else { return false }
-      return requests.isEmpty && tasks.isEmpty
+      return requests.values.allSatisfy(\.isEmpty) && tasks.isEmpty
     }
 
-    init(_ purpose: ConnectionPurpose) {
-      self.purpose = purpose
-      role = Role(purpose)
+    /// Starts again if it has ended and the link needs it.
+    func start(for link: LinkState) {
+      if case .end = step, link.session.phase != .idle, link.session.phase != .stopped { step = .perform([]) }
     }
   }
 
@@ -101,7 +102,7 @@ final class SimulatedService: CustomStringConvertible {
   var route: (pass: UInt64, server: Int)?
   var boxes: [LinkState.ReplicaID: SimulatedBox] = [:]
   var departures: [LinkState.ReplicaID] = []
-  let threads = ConnectionPurpose.allCases.map(Thread.init)
+  let thread = Thread()
   var callers: [Caller] = []
   var promises: [LinkState.WaiterID: Promise] = [:]
   /// The atomic updates whose outcome the program has not been told.
@@ -153,14 +154,14 @@ final class SimulatedService: CustomStringConvertible {
     sending id: LinkState.ReplicaID? = nil,
     _ body: (inout LinkState) -> Result
   ) -> Result {
-    let sender = thread(for: .writer).isAsleep ? id : nil
+    let sender = thread.isAsleep ? id : nil
     var direct: LinkState.Effect?
     let result = decide { link in
       if let sender { link.beginCall(of: sender) }
       defer { if let sender { direct = link.endCall(of: sender) } }
       return body(&link)
     }
-    for thread in threads where thread.role.begin(in: link) { thread.step = .perform([]) }
+    thread.start(for: link)
     resolve(link.takeEffects() + [direct].compactMap(\.self), into: &tasks)
     return result
   }
@@ -215,21 +216,17 @@ final class SimulatedService: CustomStringConvertible {
       }
     case .answer(let waiter, _, _):
       tasks.append(.resume(waiter, nil))
-    case .wake(let purpose):
-      tasks.append(.wake(purpose))
+    case .wake:
+      tasks.append(.wake)
     case .sessionChanged, .statusChanged, .incident, .losesAgain, .trackingRefused, .trackingFutile, .trackingSilent,
       .vitalsRefused, .decided, .malformedMessage, .unprovenMessage, .closesIdleConnections, .measured:
       break
     }
   }
 
-  func thread(for purpose: ConnectionPurpose) -> Thread {
-    threads[purpose == threads[0].purpose ? 0 : 1]
-  }
-
   /// Releases the connections of a service that has ended, because they refer back to it.
   func letGoOfConnections() {
-    for thread in threads { (thread.role, thread.step) = (Role(thread.purpose), .end) }
+    (thread.role, thread.step, thread.subscriber) = (Role(), .end, nil)
   }
 
   /// Lets a box leave if neither the program nor the link keeps it.
@@ -238,7 +235,7 @@ final class SimulatedService: CustomStringConvertible {
     guard !promises.values.contains(where: { $0.box === box }) else { return }
     box.hasLeft = true
     departures.append(box.id)
-    thread(for: .writer).isWoken = true
+    thread.isWoken = true
   }
 
   /// Registers the purposes of commits that were made without an encoding.
@@ -286,7 +283,7 @@ final class SimulatedService: CustomStringConvertible {
     return isConnected && (link.online.map(isAtRest) ?? true) && callers.isEmpty && departures.isEmpty
       && link.pendingChanges == 0
       && link.waiters.isEmpty
-      && !link.connections.hasUnanswered
+      && !(link.online?.hasUnanswered ?? false)
       && link.members.elements.allSatisfy { $0.replica.phase == .live && !$0.replica.isBehind }
   }
 
@@ -301,9 +298,9 @@ final class SimulatedService: CustomStringConvertible {
       && !online.agenda.contains(causes)
   }
 
-  /// Whether every thread waits although there is something to send.
+  /// Whether the thread waits although there is something to send.
   var isAsleep: Bool {
-    guard link.session.phase == .connected, let online = link.online, !link.connections.hasUnanswered else {
+    guard link.session.phase == .connected, let online = link.online, !online.hasUnanswered else {
       return false
     }
     return !online.vitals.asking.isEmpty || online.commits.isWaiting || online.reads.isWaiting

@@ -146,7 +146,7 @@ extension Simulation {
   // MARK: Time
 
   func advance(by duration: Duration) {
-    now += duration
+    now = now + duration
     elapsed += duration
     let system = ServerTime(microseconds: Self.beginning.microseconds + elapsed.wholeMicroseconds)
     server.tick(system)

@@ -90,7 +90,7 @@ extension Simulation {
     service.callers.append(caller)
   }
 
-  /// A thread of the program waits for the closure of another. The threads of the link never do.
+  /// A thread of the program waits for the closure of another. The thread of the link never does.
   func canProceed(_ caller: SimulatedService.Caller) -> Bool {
     guard caller.tasks.isEmpty else { return true }
     switch caller.calls.first {
@@ -212,8 +212,8 @@ extension Simulation {
       box[keyPath: path].set(value, number: number)
     case .release(let box):
       service.leaveIfUnused(box)
-    case .wake(let purpose):
-      service.thread(for: purpose).isWoken = true
+    case .wake:
+      service.thread.isWoken = true
     case .resume(let waiter, let error):
       note("service \(service.index) resumes \(waiter) \(error.debugDescription)")
       guard let promise = service.promises.removeValue(forKey: waiter) else { return }

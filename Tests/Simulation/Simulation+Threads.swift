@@ -4,15 +4,16 @@ import Foundation
 /// The outcome of an effect, and the true purpose of the commit that it leads to.
 typealias SimulatedOutcome = (outcome: LinkState.Effect.Outcome, operation: SimulatedOperation?)
 
-/// The steps of the threads of a link.
+/// The steps of the thread of a link.
 extension Simulation {
   func canProceed(_ thread: SimulatedService.Thread) -> Bool {
     guard thread.tasks.isEmpty else { return true }
     switch thread.step {
     case .end: return false
     case .wait(let until): return thread.isWoken || until <= now
-    case .exchange(let connection, let requests, let until):
-      return !requests.isEmpty || thread.isWoken || until <= now || connection.hasArrivals
+    case .exchange(let connections, let requests, let until):
+      let isOver = thread.isWoken || until <= now || connections.values.contains(where: \.hasArrivals)
+      return isOver || !requests.values.allSatisfy(\.isEmpty)
     case .perform, .connect, .close: return true
     }
   }
@@ -26,16 +27,19 @@ extension Simulation {
       thread.isWoken = false
       decide(thread, after: .nothing, in: service)
     case .connect(let pass):
-      decide(thread, after: connect(thread.purpose, pass, in: service), in: service)
-    case .exchange(let connection, let requests, _) where requests.isEmpty:
-      receive(thread, from: connection, in: service)
-    case .exchange(let connection, _, _) where connection.isBroken:
-      decide(thread, after: .failed(.disconnected(reason: "simulated")), in: service)
-    case .exchange(let connection, let requests, let until):
-      connection.append(requests)
-      thread.step = .exchange(connection, [], until: until)
-    case .close(let connection):
-      close(connection)
+      if let report = connect(thread, pass, in: service) { decide(thread, after: report, in: service) }
+    case .exchange(let connections, var requests, let until):
+      guard let purpose = ConnectionPurpose.allCases.first(where: { !requests[$0].isEmpty }) else {
+        return receive(thread, from: connections, in: service)
+      }
+      guard !connections[purpose].isBroken else {
+        return decide(thread, after: .failed(.disconnected(reason: "simulated")), in: service)
+      }
+      connections[purpose].append(requests[purpose])
+      requests[purpose] = []
+      thread.step = .exchange(connections, requests, until: until)
+    case .close(let connections):
+      for connection in connections.values { close(connection) }
       decide(thread, after: .nothing, in: service)
     case .end:
       break
@@ -65,10 +69,10 @@ extension Simulation {
       return thread.role.next(after: report, in: &link, now: now)
     }
     thread.outcomes = []
-    service.register(thread.role.requests)
+    service.register(thread.role.requests[.writer])
     switch thread.step {
     case .perform(let effects): service.resolve(effects, into: &thread.tasks)
-    case .exchange(_, let requests, _): service.register(requests)
+    case .exchange(_, let requests, _): service.register(requests[.writer])
     default: break
     }
   }
@@ -87,9 +91,9 @@ extension Simulation {
 
   /// A caller sends its own change while the thread sleeps, or leaves it to the thread.
   func send(_ outcome: SimulatedOutcome, in service: SimulatedService, _ tasks: inout [SimulatedService.Task]) {
-    let thread = service.thread(for: .writer)
+    let thread = service.thread
     service.decide { note(outcome, of: thread, &$0, service) }
-    service.register(thread.role.requests)
+    service.register(thread.role.requests[.writer])
     if !thread.isAsleep {
       if case .encoded = outcome.outcome { thread.isWoken = true }
     } else if let (connection, requests) = thread.role.takeRequests(in: &service.link, now: now) {
@@ -103,22 +107,47 @@ extension Simulation {
     service.resolve(service.link.takeEffects(), into: &tasks)
   }
 
+  /// Opens one connection. Returns the report once both are open, or one cannot be opened.
   private func connect(
+    _ thread: SimulatedService.Thread,
+    _ pass: UInt64,
+    in service: SimulatedService
+  ) -> Role<SimulatedConnection>.Report? {
+    let purpose: ConnectionPurpose = thread.subscriber == nil ? .subscriber : .writer
+    guard let connection = open(purpose, pass, in: service) else {
+      if let subscriber = thread.subscriber.take() { close(subscriber) }
+      return .failed(.unreachable(reason: "simulated"))
+    }
+    guard let subscriber = thread.subscriber.take() else {
+      thread.subscriber = connection
+      return nil
+    }
+    let connections = PerConnection { $0 == .writer ? connection : subscriber }
+    return .opened(connections, PerConnection { connections[$0].facts })
+  }
+
+  private func open(
     _ purpose: ConnectionPurpose,
     _ pass: UInt64,
     in service: SimulatedService
-  ) -> Role<SimulatedConnection>.Report {
-    var report = Role<SimulatedConnection>.Report.failed(.unreachable(reason: "simulated"))
+  ) -> SimulatedConnection? {
+    var opened: SimulatedConnection?
     visit(route(pass, of: service)) {
       guard let id = try? server.connect(name: "service\(service.index)", purpose: purpose, waker: waker) else {
         return
       }
-      let connection = SimulatedConnection(id: id, server: here, purpose: purpose, service: service)
+      let connection = SimulatedConnection(
+        id: id,
+        server: here,
+        purpose: purpose,
+        service: service,
+        facts: server.facts(for: id)
+      )
       connections.append(connection)
-      report = .opened(connection, server.facts(for: id))
+      opened = connection
       note("service \(service.index) connects its \(purpose) to server \(here)")
     }
-    return report
+    return opened
   }
 
   func close(_ connection: SimulatedConnection) {
@@ -133,7 +162,8 @@ extension Simulation {
       id: connection.id,
       server: connection.server,
       purpose: connection.purpose,
-      service: connection.service
+      service: connection.service,
+      facts: connection.facts
     )
     late.isLate = true
     late.append(connection.outbox)
@@ -209,30 +239,42 @@ extension Simulation {
     service.operations[link.nextOperation] = operation
   }
 
+  /// Receives from one of the connections, or from both.
   private func receive(
     _ thread: SimulatedService.Thread,
-    from connection: SimulatedConnection,
+    from connections: PerConnection<SimulatedConnection>,
     in service: SimulatedService
   ) {
     thread.isWoken = false
-    guard !connection.isBroken || !connection.inbox.isEmpty else {
-      return decide(thread, after: .failed(.disconnected(reason: "simulated")), in: service)
+    var arrivals = PerConnection { _ in Arrivals() }
+    let first = connections.values.filter(\.hasArrivals).randomElement(using: &random)
+    if let first { arrivals[first.purpose] = receive(from: first) }
+    // An answer of the subscriber may end the session, and then the replies of the writer are not handed in. The meaning
+    // of a conflict depends on everything before it.
+    let other = connections.values.first { $0 !== first }
+    if first?.purpose == .subscriber, arrivals[.subscriber].failure == nil,
+      arrivals[.subscriber].events.allSatisfy({ !$0.isReply }),
+      let other, other.hasArrivals, other.inbox.first?.isConflict != true, chance(2)
+    {
+      arrivals[other.purpose] = receive(from: other)
     }
-    var events: [RedisEvent] = []
-    if connection.hasArrivals {
-      var count = Int.random(in: 1...connection.inbox.count, using: &random)
-      // The meaning of a conflict depends on the state of the service. So the batch ends before a conflict, and all
-      // earlier events are handed in first.
-      count = connection.inbox[1...].firstIndex(where: \.isConflict).map { min(count, $0) } ?? count
-      events = Array(connection.inbox.prefix(count))
-      connection.inbox.removeFirst(count)
+    for purpose in [ConnectionPurpose.subscriber, .writer] where !arrivals[purpose].events.isEmpty {
+      let events = arrivals[purpose].events
+      note("service \(service.index) \(purpose) < \(events.map(SimulatedTrace.text).joined(separator: "; "))")
+      note(events, on: connections[purpose], thread.role.epoch, of: service)
     }
-    if !events.isEmpty {
-      note("service \(service.index) \(thread.purpose) < \(events.map(SimulatedTrace.text).joined(separator: "; "))")
-    }
-    note(events, on: connection, thread.role.epoch, of: service)
-    decide(thread, after: .arrived(events, hasHeard: false), in: service)
+    decide(thread, after: .arrived(arrivals), in: service)
     recordLoad(of: service)
+  }
+
+  private func receive(from connection: SimulatedConnection) -> Arrivals {
+    guard !connection.inbox.isEmpty else { return Arrivals(failure: .disconnected(reason: "simulated")) }
+    var count = Int.random(in: 1...connection.inbox.count, using: &random)
+    // The meaning of a conflict depends on the state of the service. So the batch ends before a conflict, and all
+    // earlier events are handed in first.
+    count = connection.inbox[1...].firstIndex(where: \.isConflict).map { min(count, $0) } ?? count
+    defer { connection.inbox.removeFirst(count) }
+    return Arrivals(Array(connection.inbox.prefix(count)))
   }
 
   /// Notes the local changes that these events, which are about to be handed in, acknowledge or give up.
@@ -242,7 +284,7 @@ extension Simulation {
     _ epoch: UInt64,
     of service: SimulatedService
   ) {
-    guard epoch == service.link.session.epoch, service.link.connections.isOpen(.writer) else { return }
+    guard epoch == service.link.session.epoch, service.link.session.phase == .connected else { return }
     for case .reply(let id, let reply) in events {
       // A new reign ends the session, and later events are not handed in.
       if case .vitals(let vitals) = reply, vitals.era != service.link.latestVitals.era { return }
@@ -280,6 +322,8 @@ extension Simulation {
 }
 
 extension RedisEvent {
+  fileprivate var isReply: Bool { if case .reply = self { true } else { false } }
+
   fileprivate var isConflict: Bool {
     if case .reply(_, .commit(.conflict)) = self { true } else { false }
   }

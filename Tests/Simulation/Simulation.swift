@@ -194,7 +194,7 @@ final class Simulation {
   private enum Step {
     case reach(SimulatedConnection)
     case caller(SimulatedService.Caller, SimulatedService)
-    case thread(SimulatedService.Thread, SimulatedService)
+    case thread(SimulatedService)
   }
 
   /// - Parameter isCalm: Whether late requests of broken connections arrive soon.
@@ -207,13 +207,13 @@ final class Simulation {
     }
     for service in services {
       for caller in service.callers where canProceed(caller) { steps.append(.caller(caller, service)) }
-      for thread in service.threads where canProceed(thread) { steps.append(.thread(thread, service)) }
+      if canProceed(service.thread) { steps.append(.thread(service)) }
     }
     if isCalm || chance(30) { steps += late }
     switch any(steps) {
     case .reach(let connection): reach(connection)
     case .caller(let caller, let service): proceed(caller, in: service)
-    case .thread(let thread, let service): proceed(thread, in: service)
+    case .thread(let service): proceed(service.thread, in: service)
     case nil: return false
     }
     return true

@@ -12,7 +12,7 @@ import SharedStateRedisTesting
 struct SmallWorld {
   enum Step: Hashable {
     case write(Int)
-    case cut(ConnectionPurpose)
+    case cut
     case edit
     /// A replica takes over that has not received the last commit, and whose clock is behind.
     case failOver
@@ -50,7 +50,7 @@ struct SmallWorld {
 
   struct Service {
     var link: LinkState
-    var roles = PerConnection { Role<Int>($0) }
+    var role = Role<Int>()
     var id: LinkState.ReplicaID = 0
     var wires: [ConnectionPurpose: Wire] = [:]
     var value = SimulatedValue(default: .present)
@@ -58,12 +58,8 @@ struct SmallWorld {
     var shownSequence: UInt64 = 0
     var revision = Revision.none
 
-    mutating func next(
-      _ purpose: ConnectionPurpose,
-      after report: Role<Int>.Report,
-      now: Instant
-    ) -> Role<Int>.Step {
-      roles[purpose].next(after: report, in: &link, now: now)
+    mutating func next(after report: Role<Int>.Report, now: Instant) -> Role<Int>.Step {
+      role.next(after: report, in: &link, now: now)
     }
   }
 
@@ -123,7 +119,7 @@ struct SmallWorld {
   var steps: [Step] {
     guard judge.violations.isEmpty else { return [] }
     var steps = writes.sorted().map(Step.write)
-    if mayCut { steps += services[0].wires.keys.sorted { $0.rawValue < $1.rawValue }.map(Step.cut) }
+    if mayCut, !services[0].wires.isEmpty { steps.append(.cut) }
     if mayEdit { steps.append(.edit) }
     if failovers > 0 { steps.append(.failOver) }
     for index in services.indices {
@@ -144,10 +140,9 @@ struct SmallWorld {
       judge.record(.changed(Self.box(index), number: Int(services[index].stamp), Self.change(by: index)))
       services[index].link.changed(services[index].id)
       run(index)
-    case .cut(let purpose):
+    case .cut:
       mayCut = false
-      proceed(purpose, of: 0, after: .failed(.disconnected(reason: "simulated")))
-      run(0)
+      cut(0)
     case .edit:
       mayEdit = false
       var document = SimulatedDocument()
@@ -161,19 +156,22 @@ struct SmallWorld {
       judge.record(.lost)
       server.restart(with: lagging)
       server.advanceClock(by: -10_000_000)
-      for index in services.indices {
-        proceed(.writer, of: index, after: .failed(.disconnected(reason: "simulated")))
-        run(index)
-      }
+      for index in services.indices { cut(index) }
     case .reach(let index, let purpose):
       reach(by: index, purpose)
     case .arrive(let index, let purpose):
       guard let wire = services[index].wires[purpose], let event = wire.inbox.first else { return }
       services[index].wires[purpose]?.inbox.removeFirst()
       if case .reply(_, .commit(let reply)) = event { recordAcknowledgement(by: reply, to: index) }
-      proceed(purpose, of: index, after: .arrived([event], hasHeard: true))
+      proceed(index, after: .arrived(PerConnection { $0 == purpose ? Arrivals([event], hasHeard: true) : Arrivals() }))
       run(index)
     }
+  }
+
+  /// A connection of a service breaks.
+  private mutating func cut(_ index: Int) {
+    proceed(index, after: .failed(.disconnected(reason: "simulated")))
+    run(index)
   }
 
   private mutating func reach(by index: Int, _ purpose: ConnectionPurpose) {
@@ -193,7 +191,7 @@ struct SmallWorld {
   /// Lets time pass until a step is possible. Returns whether one is.
   mutating func wait() -> Bool {
     for _ in 0..<20 {
-      now += .milliseconds(60)
+      now = now + .milliseconds(60)
       for index in services.indices { run(index) }
       if !steps.isEmpty { return true }
     }
@@ -292,45 +290,42 @@ struct SmallWorld {
 
   // MARK: A service
 
-  /// Runs the threads of a service, as if they were woken, until both have nothing left to do at once.
+  /// Runs the thread of a service, as if it were woken, until it has nothing left to do at once.
   private mutating func run(_ index: Int) {
     var isBusy = true
     while isBusy {
-      isBusy = false
-      for purpose in ConnectionPurpose.allCases {
-        let isWaiting = services[index].wires[purpose] == nil
-        if proceed(purpose, of: index, after: isWaiting ? .nothing : .arrived([], hasHeard: false)) { isBusy = true }
-      }
+      let isWaiting = services[index].wires.isEmpty
+      isBusy = proceed(index, after: isWaiting ? .nothing : .arrived(PerConnection { _ in Arrivals() }))
     }
   }
 
-  /// Runs a thread until it waits. Returns whether it has done anything.
+  /// Runs the thread of a service until it waits. Returns whether it has done anything.
   @discardableResult
-  private mutating func proceed(
-    _ purpose: ConnectionPurpose,
-    of index: Int,
-    after report: Role<Int>.Report
-  ) -> Bool {
+  private mutating func proceed(_ index: Int, after report: Role<Int>.Report) -> Bool {
     var report = report
     var isBusy = false
     while true {
-      switch services[index].next(purpose, after: report, now: now) {
+      switch services[index].next(after: report, now: now) {
       case .perform(let effects):
         report = .performed(effects.compactMap { perform($0, in: index) })
       case .connect:
-        if let id = try? server.connect(name: "\(index)", purpose: purpose, waker: Self.waker) {
-          services[index].wires[purpose] = Wire(id: id)
-          report = .opened(id, server.facts(for: id))
+        let connections = PerConnection { try? server.connect(name: "\(index)", purpose: $0, waker: Self.waker) }
+        if let subscriber = connections[.subscriber], let writer = connections[.writer] {
+          services[index].wires = [.subscriber: Wire(id: subscriber), .writer: Wire(id: writer)]
+          let opened = PerConnection { $0 == .writer ? writer : subscriber }
+          report = .opened(opened, PerConnection { server.facts(for: opened[$0]) })
         } else {
           report = .failed(.unreachable(reason: "simulated"))
         }
       case .exchange(_, let requests, _):
-        services[index].wires[purpose]?.outbox += requests
-        letPass(index, purpose)
-        return isBusy || !requests.isEmpty
-      case .close(let id):
-        server.close(id)
-        services[index].wires[purpose] = nil
+        for purpose in [ConnectionPurpose.subscriber, .writer] {
+          services[index].wires[purpose]?.outbox += requests[purpose]
+          letPass(index, purpose)
+        }
+        return isBusy || !requests.values.allSatisfy(\.isEmpty)
+      case .close(let connections):
+        for id in connections.values { server.close(id) }
+        services[index].wires = [:]
         report = .nothing
       case .wait, .end:
         return isBusy
@@ -410,7 +405,7 @@ struct SmallWorld {
         for request in wire.outbox { combine(request, into: &hasher) }
         hasher.combine(-1)
         for event in wire.inbox { combine(event, into: &hasher) }
-        hasher.combine(service.link.connections.countOfUnanswered(on: purpose))
+        hasher.combine(service.link.online?.exchanges[purpose].count)
       }
       combine(service.link, service.id, into: &hasher)
     }
@@ -449,6 +444,7 @@ struct SmallWorld {
     hasher.combine(replica.shown.baseRevision)
     hasher.combine(replica.pending.isDirty)
     hasher.combine(replica.online?.wasRead)
+    hasher.combine(replica.online?.isServerKnown)
     hasher.combine(replica.online?.repairs.repair)
     hasher.combine(replica.pending.settledStamp)
     // Only the order of counters matters, not their values.

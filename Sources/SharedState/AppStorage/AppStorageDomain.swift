@@ -8,26 +8,78 @@ import Synchronization
 /// followed by a synchronisation: the first immediately, later ones at most once a second. The file is watched for
 /// changes from other processes.
 final class AppStorageDomain: Sendable {
-  /// Takes the value that is now stored; `nil` when there is none.
-  typealias Observer = @Sendable (PropertyListValue?) -> Void
+  /// Takes the value that is now stored, and its edition; `nil` when there is none.
+  typealias Observer = @Sendable (PropertyListValue?, _ edition: UInt64) -> Void
 
   private struct Observation {
     let name: Name
     let author: KeyAuthor
     let observer: Observer
     let onWatchError: @Sendable ((any Error)?) -> Void
+    /// The newest edition that it was notified of, or need not be.
+    var known: UInt64
+    /// Whether a thread is notifying it. That thread continues until the newest edition is known.
+    var isBeingNotified = false
+  }
+
+  /// A value that was found or stored under a name.
+  private struct Stored {
+    var value: PropertyListValue?
+    /// Numbers the values that were found or stored.
+    var edition: UInt64 = 1
   }
 
   private struct State {
-    /// The value under each name when it was last checked.
-    var seen: [Name: PropertyListValue?] = [:]
-    /// The types that the present value could not be read as.
-    var unreadableAs: [Name: Set<ObjectIdentifier>] = [:]
+    /// The newest value of each name.
+    var stored: [Name: Stored] = [:]
+    /// For each name and type of value, the newest edition that was decoded as one, and whether that could be read.
+    var decoded: [Name: [ObjectIdentifier: (edition: UInt64, isReadable: Bool)]] = [:]
     var observations = Observers<Observation>()
     /// Why the file is not watched.
     var watchError: (any Error)?
     var names = NamesByType()
     var isCheckQueued = false
+
+    /// A name has this value now.
+    ///
+    /// - Returns: The edition, and whether observers do not know it yet.
+    mutating func found(_ value: PropertyListValue?, _ name: Name) -> (edition: UInt64, isNew: Bool) {
+      guard let before = stored[name] else {
+        stored[name] = Stored(value: value)
+        return (1, false)
+      }
+      guard before.value != value else { return (before.edition, false) }
+      return (store(value, name), true)
+    }
+
+    /// A name gets a new value. Returns its edition.
+    mutating func store(_ value: PropertyListValue?, _ name: Name) -> UInt64 {
+      let edition = (stored[name]?.edition ?? 0) + 1
+      stored[name] = Stored(value: value, edition: edition)
+      return edition
+    }
+
+    /// An author has stored an edition. Its observers are not notified if its box shows that.
+    mutating func didStore(_ edition: UInt64, _ name: Name, by author: KeyAuthor) {
+      guard author.store(edition, shown: Receipt.shownBeforeSave) else { return }
+      let own = observations.numbered.filter { $1.name == name && $1.author === author }.map(\.key)
+      for number in own { observations.update(number) { $0.known = edition } }
+    }
+
+    /// Takes an observer that does not know the newest value of the name; `nil` when each does, or soon will.
+    mutating func beginNotifying(_ name: Name) -> (number: UInt64, notify: Observer, stored: Stored)? {
+      guard let stored = stored[name] else { return nil }
+      let next = observations.numbered.first { _, observation in
+        observation.name == name && !observation.isBeingNotified
+          && max(observation.known, observation.author.seen) < stored.edition
+      }
+      guard let (number, observation) = next else { return nil }
+      observations.update(number) {
+        $0.known = stored.edition
+        $0.isBeingNotified = true
+      }
+      return (number, observation.observer, stored)
+    }
   }
 
   // `nonisolated(unsafe)` is right because `UserDefaults` is documented to be safe to use from any thread.
@@ -36,10 +88,16 @@ final class AppStorageDomain: Sendable {
   /// loses a value that is set while another thread synchronises. Recursive, because user defaults may announce a value
   /// while it is set, and a subclass may ask for one.
   private let access = NSRecursiveLock()
+  /// Whether the thread that holds ``access`` is storing a value.
+  // `nonisolated(unsafe)` is right because it is only touched with `access` held.
+  private nonisolated(unsafe) var isStoring = false
   private let path: String?
   private let queue: DispatchQueue
   private let writer: ThrottledWriter
   private let state = Mutex(State())
+
+  /// How many observers one thread notifies.
+  private static let notificationRounds = 64
 
   /// - Parameters:
   ///   - store: The user defaults that hold the values.
@@ -53,24 +111,23 @@ final class AppStorageDomain: Sendable {
 
   // MARK: Reading and writing
 
-  /// The value that is stored now, wherever it was stored.
-  func read(_ name: Name) -> PropertyListValue? {
+  /// The value that is stored now, wherever it was stored, and its edition.
+  func read(_ name: Name) -> (value: PropertyListValue?, edition: UInt64) {
     if path != nil { _ = synchronize() }
     access.lock()
-    defer { access.unlock() }
     let value = present(name)
-    state.withLock { $0.seen[name] = .some(value) }
-    return value
+    let (edition, isNew) = state.withLock { $0.found(value, name) }
+    access.unlock()
+    // Otherwise only the reader would see it.
+    if isNew { notifySoon(name) }
+    return (value, edition)
   }
 
-  /// Notes whether the newest value is of this type. If not, it is replaced only on request.
-  func didDecode(_ name: Name, as type: ObjectIdentifier, isReadable: Bool) {
+  /// Notes whether an edition is of this type. If the newest one is not, it is replaced only on request.
+  func didDecode(_ name: Name, as type: ObjectIdentifier, _ edition: UInt64, isReadable: Bool) {
     state.withLock { state in
-      if isReadable {
-        state.unreadableAs[name]?.remove(type)
-      } else {
-        state.unreadableAs[name, default: []].insert(type)
-      }
+      guard edition >= state.decoded[name]?[type]?.edition ?? 0 else { return }
+      state.decoded[name, default: [:]][type] = (edition, isReadable)
     }
   }
 
@@ -78,7 +135,7 @@ final class AppStorageDomain: Sendable {
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - author: The key. Its own observer is not notified.
+  ///   - author: The key. Its own observers are not notified if its box shows the value.
   ///   - context: An explicit save is written immediately. A value that cannot be read is replaced only on request.
   func save(
     _ object: Any?,
@@ -90,43 +147,53 @@ final class AppStorageDomain: Sendable {
   ) {
     let value = object.map(PropertyListValue.init)
     access.lock()
-    let others = state.withLock { state -> [Observation]? in
-      guard context == .replacingUnreadable || state.unreadableAs[name]?.contains(type) != true else { return nil }
-      state.unreadableAs[name]?.remove(type)
-      state.seen[name] = .some(value)
-      return state.observations.all.filter { $0.name == name && $0.author != author }
+    let isAllowed = state.withLock { state in
+      guard context == .replacingUnreadable || state.decoded[name]?[type]?.isReadable != false else { return false }
+      let edition = state.store(value, name)
+      state.decoded[name, default: [:]][type] = (edition, true)
+      state.didStore(edition, name, by: author)
+      return true
     }
-    if others != nil {
-      if let object { store.set(object, forKey: name.text) } else { store.removeObject(forKey: name.text) }
-    }
+    if isAllowed { set(object, name) }
     access.unlock()
-    guard let others else {
+    guard isAllowed else {
       return continuation.resume(throwing: AppStorageError.wouldReplaceUnreadable(key: name.text))
     }
-    for other in others { other.observer(value) }
+    notify(name)
     write(name, isUrgent: context != .didSet, continuation: continuation)
   }
 
   /// Stores an object, unless another one is stored by now.
   ///
-  /// - Parameter author: The key. Its own observer is not notified.
-  /// - Returns: The value that was stored elsewhere meanwhile.
-  func storeDefault(_ object: Any, _ name: Name, by author: KeyAuthor) -> PropertyListValue? {
-    let value = PropertyListValue(object)
+  /// - Parameter author: The key. Its own observers are not notified if the default is stored.
+  /// - Returns: The value that was stored elsewhere meanwhile, or `nil`; and the edition.
+  func storeDefault(
+    _ object: Any,
+    _ name: Name,
+    by author: KeyAuthor
+  ) -> (value: PropertyListValue?, edition: UInt64) {
     access.lock()
     let stored = present(name)
-    let others = state.withLock { state in
-      state.seen[name] = .some(stored ?? value)
-      return state.observations.all.filter { $0.name == name && $0.author != author }
+    let edition = state.withLock { state in
+      let (edition, _) = state.found(stored ?? PropertyListValue(object), name)
+      if stored == nil { state.didStore(edition, name, by: author) }
+      return edition
     }
-    if stored == nil { store.set(object, forKey: name.text) }
+    if stored == nil { set(object, name) }
     access.unlock()
-    if let stored { return stored }
-    for other in others { other.observer(value) }
+    notify(name)
+    if let stored { return (stored, edition) }
     // Urgent, because a value that another process stores before the write is lost. The next save reports a failure,
     // because the value is the default in any case.
     write(name, isUrgent: true, continuation: SaveContinuation { _ in })
-    return nil
+    return (nil, edition)
+  }
+
+  /// Called with ``access`` held.
+  private func set(_ object: Any?, _ name: Name) {
+    isStoring = true
+    if let object { store.set(object, forKey: name.text) } else { store.removeObject(forKey: name.text) }
+    isStoring = false
   }
 
   /// Writes the changes to the file, if there is one.
@@ -144,7 +211,7 @@ final class AppStorageDomain: Sendable {
 
   // MARK: Watching
 
-  /// Notifies the observer of every change that is not a save of its own key.
+  /// Notifies the observer of every change that its key has neither made nor shown.
   ///
   /// - Parameter onWatchError: Takes the reason why changes by other processes are not seen; `nil` when they are again.
   func observe(
@@ -153,16 +220,23 @@ final class AppStorageDomain: Sendable {
     _ observer: @escaping Observer,
     onWatchError: @escaping @Sendable ((any Error)?) -> Void
   ) -> SharedSubscription {
-    let observation = Observation(name: name, author: author, observer: observer, onWatchError: onWatchError)
-    let (number, isFirst) = state.withLock { $0.observations.insert(observation) }
+    access.lock()
+    let value = present(name)
+    let (number, isFirst) = state.withLock { state in
+      let known = author.seen > 0 ? author.seen : state.found(value, name).edition
+      return state.observations.insert(
+        Observation(name: name, author: author, observer: observer, onWatchError: onWatchError, known: known)
+      )
+    }
+    access.unlock()
     if isFirst {
       startWatching()
     } else if let watchError = state.withLock({ $0.watchError }) {
       onWatchError(watchError)
     }
-    look(at: name)
-    // The value may have changed since it was loaded.
+    // The value may have changed since it was loaded, or before the watch began.
     check([name])
+    notify(name)
     return SharedSubscription { [self] in
       let watch = state.withLock { state in
         let watch = state.observations.remove(number)
@@ -173,38 +247,34 @@ final class AppStorageDomain: Sendable {
     }
   }
 
-  /// Remembers the stored value, unless one is remembered already: a change is recognised by comparison with it.
-  private func look(at name: Name) {
-    guard state.withLock({ $0.seen[name] == nil }) else { return }
-    access.lock()
-    defer { access.unlock() }
-    let value = present(name)
-    state.withLock { state in
-      if state.seen[name] == nil { state.seen[name] = .some(value) }
-    }
-  }
-
   /// Notifies the observers of the names whose value has changed.
   func check(_ names: [Name]) {
     for name in Set(names) {
       access.lock()
-      var value = present(name)
-      var notified = state.withLock { state -> [Observation] in
-        guard let seen = state.seen[name], seen != value else { return [] }
-        state.seen[name] = .some(value)
-        return state.observations.all.filter { $0.name == name }
-      }
+      let value = present(name)
+      // Of a name that nobody has used, no value is kept.
+      let isNew = state.withLock { $0.stored[name] != nil && $0.found(value, name).isNew }
+      // User defaults may announce a value while it is set.
+      let isStoring = isStoring
       access.unlock()
-      while !notified.isEmpty {
-        for observation in notified { observation.observer(value) }
-        // Another thread may have delivered a newer value first, which this thread's value has replaced.
-        notified = state.withLock { state in
-          guard let newest = state.seen[name], newest != value else { return [] }
-          value = newest
-          return state.observations.all.filter { $0.name == name }
-        }
-      }
+      guard isNew else { continue }
+      if isStoring { notifySoon(name) } else { notify(name) }
     }
+  }
+
+  /// Notifies the observers that do not know the newest value. Each is notified by one thread at a time.
+  private func notify(_ name: Name) {
+    for _ in 0..<Self.notificationRounds {
+      guard let next = state.withLock({ $0.beginNotifying(name) }) else { return }
+      next.notify(next.stored.value, next.stored.edition)
+      state.withLock { $0.observations.update(next.number) { $0.isBeingNotified = false } }
+    }
+    // One caller's thread is not kept busy with the changes of others.
+    notifySoon(name)
+  }
+
+  private func notifySoon(_ name: Name) {
+    queue.async { self.notify(name) }
   }
 
   private func startWatching() {

@@ -49,16 +49,17 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
 
   /// Returns the stored value immediately. The first use stores the default if nothing is stored.
   public func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>) {
-    let stored = domain.read(name) ?? context.initialValue.flatMap(storeDefault)
-    continuation.resume(with: Result { try value(from: stored) })
+    var stored = domain.read(name)
+    if stored.value == nil, let found = context.initialValue.flatMap(storeDefault) { stored = found }
+    pass(stored.value, stored.edition) { continuation.resume(with: $0) }
   }
 
   /// Yields the changes from elsewhere.
   public func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription {
     reportFormat()
     reportTypes()
-    return domain.observe(name, by: author) { stored in
-      subscriber.yield(with: Result { try value(from: stored) })
+    return domain.observe(name, by: author) { stored, edition in
+      pass(stored, edition) { subscriber.yield(with: $0) }
     } onWatchError: { error in
       subscriber.yield(watchError: error)
     }
@@ -95,14 +96,24 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
     )
   }
 
-  /// - Returns: The value that was stored elsewhere meanwhile.
-  private func storeDefault(_ initialValue: Value) -> PropertyListValue? {
+  /// - Returns: The value that was stored elsewhere meanwhile, if any, and the edition; `nil` if nothing is stored.
+  private func storeDefault(_ initialValue: Value) -> (value: PropertyListValue?, edition: UInt64)? {
     // A default that cannot be encoded is no failure yet; a later save reports the error.
     guard let object = try? coding.encode(initialValue) else { return nil }
     return domain.storeDefault(object, name, by: author)
   }
 
-  private func value(from stored: PropertyListValue?) throws -> Value? {
+  /// Decodes an edition, and passes it on.
+  private func pass(
+    _ stored: PropertyListValue?,
+    _ edition: UInt64,
+    to receiver: (Result<Value?, any Error>) -> Void
+  ) {
+    let result = Result { try value(from: stored, edition) }
+    author.pass(edition) { receiver(result) }
+  }
+
+  private func value(from stored: PropertyListValue?, _ edition: UInt64) throws -> Value? {
     var found = stored?.kind ?? "nothing"
     var value: Value?
     do {
@@ -113,7 +124,7 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
       // The descriptions of other errors may contain the value.
     }
     let isReadable = stored == nil || value != nil
-    domain.didDecode(name, as: ObjectIdentifier(Value.self), isReadable: isReadable)
+    domain.didDecode(name, as: ObjectIdentifier(Value.self), edition, isReadable: isReadable)
     guard isReadable else {
       throw AppStorageError.unreadable(key: name.text, expected: "\(Value.self)", found: found)
     }
@@ -161,7 +172,8 @@ extension AppStorageKey: CustomStringConvertible {
 
 extension AppStorageKey: SynchronousKey {
   package func storedValue() throws -> Value? {
-    try value(from: domain.read(name))
+    let stored = domain.read(name)
+    return try value(from: stored.value, stored.edition)
   }
 
   package func completed(by defaultValue: Value) -> Self {

@@ -29,6 +29,25 @@ enum PropertyListValue: Equatable, Sendable {
     }
   }
 
+  /// Unlike the numbers themselves, two that are no number are equal: the value has not changed.
+  static func == (lhs: Self, rhs: Self) -> Bool {
+    switch (lhs, rhs) {
+    case (.boolean(let lhs), .boolean(let rhs)): lhs == rhs
+    case (.integer(let lhs), .integer(let rhs)): lhs == rhs
+    case (.real(let lhs), .real(let rhs)): isSame(lhs, rhs)
+    case (.string(let lhs), .string(let rhs)): lhs == rhs
+    case (.date(let lhs), .date(let rhs)):
+      isSame(lhs.timeIntervalSinceReferenceDate, rhs.timeIntervalSinceReferenceDate)
+    case (.data(let lhs), .data(let rhs)): lhs == rhs
+    case (.array(let lhs), .array(let rhs)): lhs == rhs
+    case (.dictionary(let lhs), .dictionary(let rhs)): lhs == rhs
+    case (.other, .other): true
+    default: false
+    }
+  }
+
+  private static func isSame(_ lhs: Double, _ rhs: Double) -> Bool { lhs == rhs || lhs.isNaN && rhs.isNaN }
+
   /// The kind of value, for messages that must not show the value.
   var kind: String {
     switch self {

@@ -1,6 +1,8 @@
 import Dispatch
 import Foundation
 import IssueReporting
+import SharedStateDependencies
+import Synchronization
 
 /// An error that a store may report itself.
 package protocol StoreError: Error {
@@ -48,6 +50,31 @@ extension Box {
 extension BoxPersistence {
   package func errorIsUnread(_ message: String) {
     try? FileHandle.standardError.write(contentsOf: Data("SharedState: \(message)\n".utf8))
+  }
+}
+
+/// A change that could not be written after the last share was released: no share has the error.
+enum LostChange {
+  private static let lastReport = Mutex<ContinuousClock.Instant?>(nil)
+
+  /// Reports the first loss on standard error, and further ones at most once a minute.
+  static func report(_ error: any Error, of key: Any.Type) {
+    // User defaults hold the value, and write it with the next one.
+    guard !(error is AppStorageError), DependencyValues.current.reportsUnreadErrors else { return }
+    let isNews = lastReport.withLock { last in
+      if let last, .now < last + .seconds(60) { return false }
+      last = .now
+      return true
+    }
+    guard isNews else { return }
+    // The description of another error may contain the value.
+    let reason = (error as? FileStorageError)?.description ?? "an error of type '\(type(of: error))'"
+    let message = """
+      SharedState: The last change of a value with a '\(key)' was lost, because its last share was released before it \
+      could be saved. Await 'save()' before that. '\\.reportsUnreadErrors' turns this report off. The reason: \(reason)
+
+      """
+    try? FileHandle.standardError.write(contentsOf: Data(message.utf8))
   }
 }
 

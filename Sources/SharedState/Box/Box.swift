@@ -249,7 +249,7 @@ package class Box: Observable, @unchecked Sendable {
   func observeSnapshots(
     onMainThread: Bool,
     after version: UInt64?,
-    _ body: @escaping (UnsafeRawPointer) -> Void,
+    _ body: @escaping (UnsafeRawPointer, UInt64) -> Void,
     onSwap: @escaping () -> Void
   ) -> ValueObservation {
     preconditionFailure("A subclass of Box has no value observers. This is a bug in SharedState.")

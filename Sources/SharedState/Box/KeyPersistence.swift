@@ -148,6 +148,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     box.updateStatus { $0.loadsUnderWay += 1 }
     let (tasks, savesBefore) = (KeyTasks.current, savesBefore)
     let continuation = LoadContinuation<Key.Value>("The LoadContinuation of \(Key.self)") { [weak self] result in
+      let receipt = Receipt.take()
       let isDropped = result.failure is ContinuationLeakedError
       let end = { @Sendable in completion(isDropped ? .success(()) : result.map { _ in }) }
       guard let self, let box = self.box else { return end() }
@@ -158,8 +159,10 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
       }
       let isCrossed = hasCrossedSaves(since: savesBefore)
       let loaded = result.map { isCrossed ? nil : $0 ?? valueOfNothing }
+      // There is nothing to show.
+      if !isCrossed, case .success(nil) = loaded { receipt?.sign(shown: 0) }
       // A value that was requested before a local change never replaces it.
-      show(loaded, number, isInitial: isInitial) {
+      show(loaded, number, receipt, isInitial: isInitial) {
         $0.local == stamp
       } status: {
         $0.loadsUnderWay -= 1
@@ -171,10 +174,14 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
   }
 
   private func receiveChange(_ result: Result<Key.Value?, any Error>) {
-    let number = nextNumber()
-    if case .success = result, hasCrossedSaves(since: savesBefore) { return }
+    let (number, receipt) = (nextNumber(), Receipt.take())
+    if case .success = result, hasCrossedSaves(since: savesBefore) {
+      // Whether it is older than a value that is saved in a task cannot be known, so it must not refuse that.
+      if state.withLock(\.savesInTasks) { receipt?.sign(shown: 0) }
+      return
+    }
     // The key is about to store a local change that was not handed to it yet, which replaces this value.
-    show(result.map { $0 ?? initialValue }, number) { [weak self] in
+    show(result.map { $0 ?? initialValue }, number, receipt) { [weak self] in
       guard let self else { return false }
       return $0.local <= savedStamp.load(ordering: .relaxed)
     } status: {
@@ -186,12 +193,14 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
   /// Shows a result of the key, unless the value is shown already, and then updates the status.
   ///
   /// - Parameters:
+  ///   - receipt: Signed once the value is shown.
   ///   - isWanted: Whether no local change is in the way; called with the box's lock held.
   ///   - status: Further changes of the status.
   ///   - completion: Called when everything is shown, which is later if a user closure holds the lock.
   private func show(
     _ result: Result<Key.Value?, any Error>,
     _ number: UInt64,
+    _ receipt: Receipt?,
     isInitial: Bool = false,
     if isWanted: @escaping @Sendable (Versions) -> Bool,
     status: @escaping @Sendable (inout BoxStatus) -> Void = { _ in },
@@ -206,12 +215,13 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
       completion()
     }
     guard case .success(let value?) = result else { return finish() }
-    show(value, number, in: box, isInitial: isInitial, if: isWanted, completion: finish)
+    show(value, number, receipt, in: box, isInitial: isInitial, if: isWanted, completion: finish)
   }
 
   private func show(
     _ value: Key.Value,
     _ number: UInt64,
+    _ receipt: Receipt?,
     in box: ValueBox<Key.Value>,
     isInitial: Bool,
     if isWanted: @escaping @Sendable (Versions) -> Bool,
@@ -221,14 +231,19 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     let comparison = box.comparison(with: value)
     let end = { @Sendable [self] (outcome: Replacement) in
       guard outcome == .superseded else { return completion() }
-      show(value, number, in: box, isInitial: isInitial, if: isWanted, completion: completion)
+      show(value, number, receipt, in: box, isInitial: isInitial, if: isWanted, completion: completion)
     }
     let outcome = box.replace(with: value, number: number, isInitial: isInitial) { [weak self] versions in
       guard let self, isWanted(versions), number > shownValue.load(ordering: .relaxed) else { return .outdated }
       // It was compared with a value that is no longer the present one.
       if let comparison, comparison.versions != versions { return .superseded }
+      let isEqual = comparison?.isEqual == true
+      guard receipt?.sign(shown: versions.remote + (isEqual ? 0 : 1)) ?? true else { return .outdated }
       shownValue.store(number, ordering: .relaxed)
-      return comparison?.isEqual == true ? .outdated : .done
+      if isEqual { return .outdated }
+      // A value that came after the reset is not to be deleted.
+      resetStamp.store(.max, ordering: .relaxed)
+      return .done
     } whenUnlocked: {
       end($0)
     }
@@ -379,19 +394,27 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     guard let save, let delete else { return false }
     let (requests, tasks) = (round.requests, round.tasks)
     let stamp = snapshot.versions.local
+    // Before a value from elsewhere can be shown again.
+    let isReset = stamp == resetStamp.load(ordering: .relaxed)
     savedStamp.store(stamp, ordering: .relaxed)
-    let continuation = SaveContinuation("The SaveContinuation of \(Key.self)") { [weak self] result in
+    let continuation = SaveContinuation("The SaveContinuation of \(Key.self)") { [weak self, dependencies] result in
       let result = result.failure is ContinuationLeakedError ? .success(()) : result
-      self?.finishSave(round.number, of: snapshot.versions, result, tasks: tasks)
+      if let self {
+        finishSave(round.number, of: snapshot.versions, result, tasks: tasks)
+      } else if let error = result.failure, !tasks.areCancelled, !requests.waiters.contains(where: \.isWaiting) {
+        dependencies.yield { LostChange.report(error, of: Key.self) }
+      }
       for waiter in requests.waiters { waiter.resume(with: result) }
     }
     KeyTasks.$current.withValue(tasks) {
-      dependencies.yield {
-        // A change after the reset is to be saved.
-        if stamp == resetStamp.load(ordering: .relaxed) {
-          delete(initialValue, continuation)
-        } else {
-          save(snapshot.value, requests.context, continuation)
+      Receipt.$shownBeforeSave.withValue(snapshot.versions.remote) {
+        dependencies.yield {
+          // A change after the reset is to be saved.
+          if isReset {
+            delete(initialValue, continuation)
+          } else {
+            save(snapshot.value, requests.context, continuation)
+          }
         }
       }
     }

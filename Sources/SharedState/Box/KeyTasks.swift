@@ -5,7 +5,10 @@ import Synchronization
 /// It is bound to the task or thread that calls the key, so that a key that wraps another need not pass it on.
 package final class KeyTasks: Sendable {
   private struct State {
-    var tasks: [Task<Void, Never>] = []
+    /// Those that have not ended, by number.
+    var tasks: [Int: Task<Void, Never>] = [:]
+    /// Those that have ended before they were added.
+    var endedEarly: Set<Int> = []
     var begun = 0
     var ended = 0
     var isCancelled = false
@@ -24,6 +27,9 @@ package final class KeyTasks: Sendable {
     return current.run(operation)
   }
 
+  /// How many tasks are kept.
+  var count: Int { state.withLock { $0.tasks.count + $0.endedEarly.count } }
+
   /// Whether any task was begun.
   var areUsed: Bool { state.withLock { $0.begun > 0 } }
 
@@ -34,7 +40,7 @@ package final class KeyTasks: Sendable {
   func cancel() {
     let tasks = state.withLock { state in
       state.isCancelled = true
-      return state.tasks
+      return state.tasks.values
     }
     for task in tasks { task.cancel() }
   }
@@ -51,24 +57,28 @@ package final class KeyTasks: Sendable {
   }
 
   private func run(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-    state.withLock { $0.begun += 1 }
+    let number = state.withLock { state in
+      state.begun += 1
+      return state.begun
+    }
     let task = Task {
       // Calls of keys inside the task are calls of their own.
       await Self.$current.withValue(nil) {
         await operation()
-        end()
+        end(number)
       }
     }
     let isCancelled = state.withLock { state in
-      state.tasks.append(task)
+      if state.endedEarly.remove(number) == nil { state.tasks[number] = task }
       return state.isCancelled
     }
     if isCancelled { task.cancel() }
     return task
   }
 
-  private func end() {
+  private func end(_ number: Int) {
     let onEnd: (@Sendable () -> Void)? = state.withLock { state in
+      if state.tasks.removeValue(forKey: number) == nil { state.endedEarly.insert(number) }
       state.ended += 1
       guard state.ended == state.begun else { return nil }
       defer { state.onEnd = nil }

@@ -177,7 +177,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
 
   override func queueSnapshot() {
     lock.side.lock()
-    for observer in observers { observer.queue(pointer.pointee) }
+    for observer in observers { observer.queue((pointer.pointee, version)) }
     if observers.isEmpty { attention.remove(.valueObservers) }
     lock.side.unlock()
   }
@@ -225,22 +225,22 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
   /// - Parameters:
   ///   - onMainThread: Whether the observer belongs to the main thread.
   ///   - version: The present value is not delivered if it has this version.
-  ///   - body: Takes a pointer to a copy of the value. Called with no lock held, one call at a time; it may read,
-  ///     mutate and drop shares, and cancel the observation.
+  ///   - body: Takes a pointer to a copy of the value, and its version. Called with no lock held, one call at a time; it
+  ///     may read, mutate and drop shares, and cancel the observation.
   ///   - onSwap: Called when a projection that pointed to this box no longer does.
   /// - Returns: Ends the observation when it is released. It keeps this box alive.
   override func observeSnapshots(
     onMainThread: Bool,
     after version: UInt64?,
-    _ body: @escaping (UnsafeRawPointer) -> Void,
+    _ body: @escaping (UnsafeRawPointer, UInt64) -> Void,
     onSwap: @escaping () -> Void
   ) -> ValueObservation {
-    let observer = ValueObserver<Value>(onMainThread: onMainThread, onSwap: onSwap) { value in
-      withUnsafePointer(to: value) { body(UnsafeRawPointer($0)) }
+    let observer = ValueObserver<Value>(onMainThread: onMainThread, onSwap: onSwap) { value, version in
+      withUnsafePointer(to: value) { body(UnsafeRawPointer($0), version) }
     }
     lock.lock(for: self)
     lock.side.lock()
-    if version != self.version { observer.queue(pointer.pointee) }
+    if version != self.version { observer.queue((pointer.pointee, self.version)) }
     let isElsewhere = onMainThread && !MainThread.isCurrent
     // Claimed before another thread can see the observer, so that the present value is delivered on this thread.
     let isDrainer = !isElsewhere && observer.beginDraining()
@@ -267,7 +267,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
   override var memory: UnsafeMutableRawPointer { UnsafeMutableRawPointer(pointer) }
 
   private func drain(_ observer: ValueObserver<Value>) {
-    var batch: [Value] = []
+    var batch: [ValueObserver<Value>.Change] = []
     for _ in 0..<Self.notificationRounds {
       lock.side.lock()
       let goesOn = observer.takeBatch(&batch)

@@ -28,12 +28,14 @@ struct AtomicWrite {
 
   /// Writes the content; missing directories are made.
   ///
-  /// - Returns: The stamp of the file that is now there.
-  /// - Throws: ``FileStorageError``; the file is then as it was.
-  func write(_ data: Data) throws -> FileStamp {
+  /// - Parameter verify: Called directly before the file is changed, which it is not if this throws an error.
+  /// - Returns: The stamp of the file as it was written.
+  /// - Throws: ``FileStorageError``; the file is then as it was, unless only its directory could not be synchronised.
+  func write(_ data: Data, verify: () throws -> Void = {}) throws -> FileStamp {
     do {
-      return try replace(by: data)
+      return try replace(by: data, verify)
     } catch let error as FileStorageError where [EBUSY, EROFS].contains(error.systemError) {
+      try verify()
       // The file is mounted by itself, and its directory may be read-only.
       guard let stamp = try overwrite(by: data) else { throw error }
       return stamp
@@ -47,14 +49,17 @@ struct AtomicWrite {
     guard let file = try OpenFile(path, flags: O_WRONLY, operation: "write") else { return nil }
     try file.writeAll(data)
     try file.truncate(to: data.count)
+    // Before another program can edit what was written.
+    let stamp = try file.stamp()
     try file.synchronize()
-    return try file.stamp()
+    return stamp
   }
 
-  private func replace(by data: Data) throws -> FileStamp {
+  private func replace(by data: Data, _ verify: () throws -> Void) throws -> FileStamp {
     let mode = try presentMode()
     let temporary = "\(directory)/\(temporary.make())"
     let file = try create(temporary)
+    let written: FileStamp
     do {
       // While it is open, the lock shows that it is no leftover.
       _ = file.lock()
@@ -63,14 +68,26 @@ struct AtomicWrite {
       if let mode { try file.setMode(mode) }
       try file.writeAll(data)
       try file.synchronize()
+      written = try file.stamp()
+      try verify()
       guard rename(temporary, path) == 0 else { throw FileStorageError.system("replace", path) }
     } catch {
       unlink(temporary)
       throw error
     }
-    // The new name survives a power cut only once the directory is on the disk, too.
-    try OpenFile(directory, flags: O_RDONLY | O_DIRECTORY, operation: "write")?.synchronize()
-    return try file.stamp()
+    try synchronizeDirectory()
+    let stamp = try file.stamp()
+    // Another program may have edited it meanwhile, which a later look at it has to notice.
+    return stamp.size == written.size && stamp.modified == written.modified ? stamp : written
+  }
+
+  /// The new name survives a power cut only once the directory is on the disk, too.
+  private func synchronizeDirectory() throws {
+    do {
+      try OpenFile(directory, flags: O_RDONLY | O_DIRECTORY, operation: "write")?.synchronize()
+    } catch let error as FileStorageError where error.systemError == EACCES {
+      // A directory may permit writing without permitting reading.
+    }
   }
 
   /// The permissions of the file that is replaced; they stay.

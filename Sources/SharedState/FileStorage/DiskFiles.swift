@@ -21,8 +21,8 @@ struct DiskFiles: FileSystem {
     return FileStamp(status)
   }
 
-  func write(_ data: Data, to path: String) throws -> FileStamp {
-    try AtomicWrite(path: Self.target(of: path)).write(data)
+  func write(_ data: Data, to path: String, verify: () throws -> Void) throws -> FileStamp {
+    try AtomicWrite(path: Self.target(of: path)).write(data, verify: verify)
   }
 
   func remove(_ path: String) throws {

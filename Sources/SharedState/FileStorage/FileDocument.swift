@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// Shares of one file with several types of value have one document, which passes on each other's changes.
 final class FileDocument: Sendable {
-  /// Takes the new content of the file; `nil` when it was deleted.
-  typealias Observer = @Sendable (Result<Data?, any Error>) -> Void
+  /// Takes the new content of the file, and its edition; `nil` when it was deleted.
+  typealias Observer = @Sendable (Result<Data?, any Error>, _ edition: UInt64) -> Void
 
   private struct Observation {
     let author: KeyAuthor
@@ -25,18 +25,35 @@ final class FileDocument: Sendable {
 
   private struct State {
     var content = Content.unknown
-    /// The types of value that the newest content could not be decoded as.
-    var unreadableAs: Set<ObjectIdentifier> = []
+    /// Numbers the contents that were found, and the changes that were submitted. An author saves only if it has seen
+    /// the newest one, so that it replaces none unseen.
+    var edition: UInt64 = 0
+    /// The edition of the present content. A newer one may be pending.
+    var contentEdition: UInt64 = 0
+    /// For each type of value, the newest edition that was decoded as one, and whether that could be read.
+    var decoded: [ObjectIdentifier: (edition: UInt64, isReadable: Bool)] = [:]
     var observers = Observers<Observation>()
     /// Why the file is not watched.
     var watchError: (any Error)?
     /// Counts the changes that were submitted here.
     var changes: UInt64 = 0
-    /// Whether a change crossed with a report, so that the file has to be reported once more.
-    var needsReplay = false
     var isCheckQueued = false
     /// Whether a check of the file was postponed because of a write.
     var isCheckPostponed = false
+    /// Whether a file that could not be read is about to be read again.
+    var isRetryScheduled = false
+
+    /// The file has this content.
+    mutating func found(_ content: Content) {
+      if !FileDocument.isSame(self.content, content) {
+        edition += 1
+        contentEdition = edition
+      }
+      self.content = content
+    }
+
+    /// Those that have not seen the newest edition.
+    var uninformed: [Observation] { observers.all.filter { $0.author.seen < edition } }
   }
 
   let path: String
@@ -62,27 +79,36 @@ final class FileDocument: Sendable {
 
   // MARK: Reading
 
-  /// The content of the file now; `nil` when there is none.
-  func read() throws -> Data? {
-    do {
-      let content = try files.read(path)
-      remember(Self.content(of: content))
-      return content?.data
-    } catch {
-      remember(.unreadable)
-      throw error
+  /// The content of the file now, and its edition; `nil` when there is none.
+  func read() -> (content: Result<Data?, any Error>, edition: UInt64) {
+    let (changes, before) = state.withLock { ($0.changes, $0.contentEdition) }
+    let isIdle = writer.isIdle
+    let result = Result { try files.read(path) }
+    let (edition, isToBeReported) = state.withLock { state in
+      // A change that was submitted, or is being written, may be newer than what was read.
+      if isIdle, state.changes == changes {
+        state.found(Self.content(of: result))
+        return (state.contentEdition, !state.uninformed.isEmpty)
+      }
+      return (before, true)
     }
+    // Otherwise only the reader would see it.
+    if isToBeReported { setNeedsCheck() }
+    return (result.map { $0?.data }, edition)
   }
 
   /// Reads the file, after the pending change has been written to it.
-  func load(_ completion: @escaping @Sendable (Result<Data?, any Error>) -> Void) {
-    writer.whenIdle { completion(Result { try self.read() }) }
+  func load(_ completion: @escaping @Sendable (Result<Data?, any Error>, _ edition: UInt64) -> Void) {
+    writer.afterWriting {
+      let (content, edition) = self.read()
+      completion(content, edition)
+    }
   }
 
-  /// Notes whether the newest content is a document of this type. If not, it is replaced only on request.
-  func didDecode(as type: ObjectIdentifier, isReadable: Bool) {
+  /// Notes whether an edition is a document of this type. If the newest one is not, it is replaced only on request.
+  func didDecode(as type: ObjectIdentifier, _ edition: UInt64, isReadable: Bool) {
     state.withLock { state in
-      if isReadable { state.unreadableAs.remove(type) } else { state.unreadableAs.insert(type) }
+      if edition >= state.decoded[type]?.edition ?? 0 { state.decoded[type] = (edition, isReadable) }
     }
   }
 
@@ -102,17 +128,28 @@ final class FileDocument: Sendable {
     continuation: SaveContinuation,
     encode: @escaping @Sendable () throws -> Data?
   ) {
-    let isHeld = state.withLock { state in
-      let isUnread = state.content == .unreadable || state.unreadableAs.contains(type)
-      if isUnread, context != .replacingUnreadable { return true }
+    let (edition, refusal) = state.withLock { state -> (UInt64, FileStorageError?) in
+      if context != .replacingUnreadable {
+        let isUnread = state.content == .unreadable || state.decoded[type]?.isReadable == false
+        if isUnread { return (0, .wouldReplaceUnreadable(path: path)) }
+        guard author.submit(after: state.edition, shown: Receipt.shownBeforeSave) else {
+          return (0, .changedElsewhere(path: path))
+        }
+      } else {
+        author.replace(state.edition)
+      }
       state.changes += 1
-      state.unreadableAs.remove(type)
-      return false
+      state.edition += 1
+      state.decoded[type] = (state.edition, true)
+      return (state.edition, nil)
     }
-    if isHeld { return continuation.resume(throwing: FileStorageError.wouldReplaceUnreadable(path: path)) }
+    if let refusal {
+      setNeedsCheck()
+      return continuation.resume(throwing: refusal)
+    }
     writer.submit(isUrgent: context != .didSet, continuation: continuation) {
       do {
-        try self.write(encode(), by: author, replacesAnything: context == .replacingUnreadable)
+        try self.write(encode(), edition, by: author, replacesAnything: context == .replacingUnreadable)
       } catch {
         // The file was not checked meanwhile.
         self.setNeedsCheck()
@@ -121,22 +158,35 @@ final class FileDocument: Sendable {
     }
   }
 
-  private func write(_ data: Data?, by author: KeyAuthor, replacesAnything: Bool) throws {
-    if !replacesAnything { try compare() }
+  private func write(_ data: Data?, _ edition: UInt64, by author: KeyAuthor, replacesAnything: Bool) throws {
+    let verify = { @Sendable in if !replacesAnything { try self.compare() } }
     // Counted here as well, so that a check that began before this write does not mistake it for another program's.
     state.withLock { $0.changes += 1 }
     let content: FileContent?
     if let data {
-      content = FileContent(data: data, stamp: try files.write(data, to: path))
+      content = FileContent(data: data, stamp: try write(data, verify))
     } else {
+      try verify()
       if try files.stamp(of: path) != nil { try files.remove(path) }
       content = nil
     }
     let others = state.withLock { state in
-      state.content = Self.content(of: content)
-      return state.observers.all.filter { $0.author != author }
+      (state.content, state.contentEdition) = (Self.content(of: content), edition)
+      return state.observers.all.filter { $0.author !== author }
     }
-    for other in others { other.observer(.success(data)) }
+    for other in others { other.observer(.success(data), edition) }
+  }
+
+  private func write(_ data: Data, _ verify: () throws -> Void) throws -> FileStamp {
+    do {
+      return try files.write(data, to: path, verify: verify)
+    } catch {
+      // It may have failed behind the replacement. Then the next change must not take this one for another program's.
+      if let found = try? files.read(path), found.data == data {
+        state.withLock { $0.content = Self.content(of: found) }
+      }
+      throw error
+    }
   }
 
   /// Throws an error when another program has changed the file since it was read here, so that its change is not lost.
@@ -219,56 +269,49 @@ final class FileDocument: Sendable {
 
   /// Notifies the observers when the content of the file has changed.
   ///
-  /// Called on the queue only, so that observers see changes in order. A change that is pending here wins over other
-  /// programs' changes, because it is about to replace them. The file is checked once it is written.
+  /// Called on the queue only, so that observers see changes in order. While a change is pending here, the file is
+  /// checked once that is written, or refused because of another program's change.
   private func check() {
     let (before, changes, isForced) = state.withLock { state in
       state.isCheckPostponed = true
-      return (state.content, state.changes, state.needsReplay)
+      return (state.content, state.changes, !state.uninformed.isEmpty)
     }
     // Checked after the flag is set, so that this thread or the writing one sees the other.
     guard writer.isIdle else { return }
     state.withLock { $0.isCheckPostponed = false }
     if !isForced, case .present(let stamp, _) = before, let now = try? files.stamp(of: path), stamp == now { return }
     let result = Result { try files.read(path) }
-    let content: Content =
-      switch result {
-      case .success(let content): Self.content(of: content)
-      case .failure: .unreadable
-      }
-    let isWanted = state.withLock { state -> Bool? in
+    let (isOld, edition, notified) = state.withLock { state -> (Bool, UInt64, [Observation]) in
       // Saved or checked elsewhere meanwhile, so the content may be old.
-      guard state.changes == changes, state.content == before else { return nil }
-      state.content = content
-      state.needsReplay = false
-      return isForced || !Self.isSame(before, content)
+      guard state.changes == changes, state.content == before else { return (true, 0, []) }
+      state.found(Self.content(of: result))
+      return (false, state.edition, state.uninformed)
     }
-    guard let isWanted else { return setNeedsCheck() }
-    guard isWanted else { return }
-    deliver(result.map { $0?.data })
-    let hasCrossed = state.withLock { state in
-      if state.changes != changes { state.needsReplay = true }
-      return state.needsReplay
-    }
-    if hasCrossed { setNeedsCheck() }
+    if isOld { return setNeedsCheck() }
+    for observation in notified { observation.observer(result.map { $0?.data }, edition) }
+    if case .failure = result { scheduleRetry() }
   }
 
-  private func deliver(_ result: Result<Data?, any Error>) {
-    for observation in state.withLock({ $0.observers.all }) { observation.observer(result) }
+  /// Checks the file again after a while, because no event says that the system lets it be read again. Until then, no
+  /// change can be saved.
+  private func scheduleRetry() {
+    let isFirst = state.withLock { state in
+      guard !state.observers.all.isEmpty else { return false }
+      defer { state.isRetryScheduled = true }
+      return !state.isRetryScheduled
+    }
+    guard isFirst else { return }
+    queue.asyncAfter(deadline: .now() + files.watchInterval / .seconds(1)) { [weak self] in
+      self?.state.withLock { $0.isRetryScheduled = false }
+      self?.setNeedsCheck()
+    }
   }
 
-  /// Notes what was read. If it is new, the observers are notified: otherwise only the reader would see it, and a save
-  /// of another share would replace it unseen.
-  private func remember(_ content: Content) {
-    let isNews = state.withLock { state in
-      defer { state.content = content }
-      guard state.content != .unknown, state.observers.all.count > 1, !Self.isSame(state.content, content) else {
-        return false
-      }
-      state.needsReplay = true
-      return true
+  private static func content(of result: Result<FileContent?, any Error>) -> Content {
+    switch result {
+    case .success(let content): Self.content(of: content)
+    case .failure: .unreadable
     }
-    if isNews { setNeedsCheck() }
   }
 
   private static func content(of content: FileContent?) -> Content {

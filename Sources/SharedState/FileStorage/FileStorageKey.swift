@@ -79,16 +79,21 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
 
   /// Loads the content of the file, after writing the pending change.
   public func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>) {
-    document.load { result in continuation.resume(with: value(from: result)) }
+    document.load { result, edition in
+      pass(value(from: result, edition), edition) { continuation.resume(with: $0) }
+    }
   }
 
   /// Yields the changes that other programs make to the file.
   public func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription {
-    document.observe(by: author) { result in
-      let value = value(from: result)
+    document.observe(by: author) { result, edition in
+      let value = value(from: result, edition)
       // The file is about to be written: the present value stays until then.
-      if case .success(nil) = value, case .success(_?) = result { return }
-      subscriber.yield(with: value)
+      if case .success(nil) = value, case .success(_?) = result {
+        author.see(edition)
+        return
+      }
+      pass(value, edition) { subscriber.yield(with: $0) }
     } onWatchError: { error in
       subscriber.yield(watchError: error)
     }
@@ -120,17 +125,28 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
     ) { nil }
   }
 
-  private func value(from result: Result<Data?, any Error>) -> Result<Value?, any Error> {
+  /// Passes an edition of the file on.
+  private func pass(
+    _ value: Result<Value?, any Error>,
+    _ edition: UInt64,
+    to receiver: (Result<Value?, any Error>) -> Void
+  ) {
+    // What cannot be read is replaced only on request anyway.
+    if case .failure = value { author.see(edition) }
+    author.pass(edition) { receiver(value) }
+  }
+
+  private func value(from result: Result<Data?, any Error>, _ edition: UInt64) -> Result<Value?, any Error> {
     result.flatMap { data in
       let type = ObjectIdentifier(Value.self)
       do {
         let value = try data.map { try decode($0, defaultValue) }
-        document.didDecode(as: type, isReadable: true)
+        document.didDecode(as: type, edition, isReadable: true)
         return .success(value)
       } catch {
         // Other programs create a file before they write it.
         let isEmpty = data?.isEmpty ?? false
-        document.didDecode(as: type, isReadable: isEmpty)
+        document.didDecode(as: type, edition, isReadable: isEmpty)
         if isEmpty { return .success(nil) }
         guard let error = error as? DecodingError else { return .failure(error) }
         let reason = DecodingFailure(error, in: data).description
@@ -157,7 +173,10 @@ extension FileStorageKey: CustomStringConvertible {
 
 extension FileStorageKey: SynchronousKey {
   package func storedValue() throws -> Value? {
-    try value(from: Result { try document.read() }).get()
+    let (content, edition) = document.read()
+    let value = try value(from: content, edition).get()
+    author.see(edition)
+    return value
   }
 
   package func completed(by defaultValue: Value) -> Self {

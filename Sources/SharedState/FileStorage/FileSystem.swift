@@ -13,8 +13,9 @@ protocol FileSystem: Sendable {
 
   /// Replaces the content of a file in one step; makes missing directories.
   ///
+  /// - Parameter verify: Called directly before the replacement; it is not made if this throws an error.
   /// - Returns: The stamp of the new content.
-  func write(_ data: Data, to path: String) throws -> FileStamp
+  func write(_ data: Data, to path: String, verify: () throws -> Void) throws -> FileStamp
 
   /// Deletes a file, if there is one.
   func remove(_ path: String) throws

@@ -22,6 +22,11 @@ final class InMemoryFiles: FileSystem {
     read(path)?.stamp
   }
 
+  func write(_ data: Data, to path: String, verify: () throws -> Void) rethrows -> FileStamp {
+    try verify()
+    return write(data, to: path)
+  }
+
   @discardableResult
   func write(_ data: Data, to path: String) -> FileStamp {
     let name = Name(path)

@@ -161,6 +161,8 @@ final class Inotify: Sendable {
         let concerned = state.watchers.filter { event.isOverflow || Self.concerns(event, $0.value) }.keys
         touched.formUnion(concerned)
         if !event.isFileCreation { changed.formUnion(concerned) }
+        // Another directory may have its name now.
+        if event.name == nil { for number in concerned { state.watchers[number]?.points = [] } }
         // The kernel has dropped the watch, together with the directory.
         if event.isIgnored { forget(event.watch, &state) }
       }

@@ -16,7 +16,7 @@ final class ThrottledWriter: Sendable {
     /// The continuations of the pending write: that of the newest change, and those that wait.
     var newest: SaveContinuation?
     var waiting: [SaveContinuation] = []
-    var whenIdle: [@Sendable () -> Void] = []
+    var afterWriting: [@Sendable () -> Void] = []
     /// The outcome of the newest write, which changes that were superseded since then share.
     var outcome: Result<Void, any Error> = .success(())
   }
@@ -60,12 +60,11 @@ final class ThrottledWriter: Sendable {
     perform(action)
   }
 
-  /// Writes the pending change now, if there is one, and calls back when nothing is left to write, which may be
-  /// immediately.
-  func whenIdle(_ body: @escaping @Sendable () -> Void) {
+  /// Writes the pending change now, if there is one, and calls back when it is written, which may be immediately.
+  func afterWriting(_ body: @escaping @Sendable () -> Void) {
     let action = state.withLock { state -> SaveThrottle.Action? in
       guard !state.throttle.isIdle else { return nil }
-      state.whenIdle.append(body)
+      state.afterWriting.append(body)
       return state.throttle.writeNow(at: .now)
     }
     if let action { perform(action) } else { body() }
@@ -91,21 +90,22 @@ final class ThrottledWriter: Sendable {
   }
 
   private func write() {
-    let (pending, resumed) = state.withLock { state in
-      defer { (state.pending, state.newest, state.waiting) = (nil, nil, []) }
-      return (state.pending, state.waiting + (state.newest.map { [$0] } ?? []))
+    let (pending, resumed, covered) = state.withLock { state in
+      defer { (state.pending, state.newest, state.waiting, state.afterWriting) = (nil, nil, [], []) }
+      return (state.pending, state.waiting + (state.newest.map { [$0] } ?? []), state.afterWriting)
     }
     let outcome: Result<Void, any Error> = Result { if let pending { try pending() } }
-    let (action, isIdle, whenIdle) = state.withLock { state in
+    let (action, isIdle, further) = state.withLock { state in
       state.outcome = outcome
       let action = state.throttle.finish(at: .now)
       let isIdle = state.throttle.isIdle
-      let whenIdle = isIdle ? state.whenIdle : []
-      if isIdle { state.whenIdle = [] }
-      return (action, isIdle, whenIdle)
+      // With another change pending, those that have come meanwhile wait for that.
+      let further = isIdle ? state.afterWriting : []
+      if isIdle { state.afterWriting = [] }
+      return (action, isIdle, further)
     }
     for continuation in resumed { continuation.resume(with: outcome) }
-    for body in whenIdle { body() }
+    for body in covered + further { body() }
     if isIdle {
       onIdle()
       PendingWrites.shared.remove(self) { self.isIdle }

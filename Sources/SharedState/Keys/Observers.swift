@@ -10,6 +10,14 @@ struct Observers<Observer> {
 
   var all: some Collection<Observer> { observers.values }
 
+  /// Each observer with its number, in no order.
+  var numbered: some Collection<(key: UInt64, value: Observer)> { observers }
+
+  /// Changes an observer, unless it has been removed.
+  mutating func update(_ number: UInt64, _ change: (inout Observer) -> Void) {
+    if let index = observers.index(forKey: number) { change(&observers.values[index]) }
+  }
+
   /// Adds an observer, which begins the watch if it is the first.
   mutating func insert(_ observer: Observer) -> (number: UInt64, isFirst: Bool) {
     last += 1

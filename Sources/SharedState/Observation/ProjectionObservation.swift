@@ -9,6 +9,8 @@ package final class ProjectionObservation<Value>: @unchecked Sendable {
     var observation: ValueObservation?
     /// Counts the places that were followed.
     var turn = 0
+    /// The version of the present place's box that was delivered last.
+    var seen: UInt64?
     var isCancelled = false
     /// Whether it was started on the main thread, and so delivers there.
     var isOnMainThread = false
@@ -33,22 +35,24 @@ package final class ProjectionObservation<Value>: @unchecked Sendable {
 
   /// - Parameter swaps: The number of swaps of the projection at the last look.
   private func follow(after swaps: UInt64?) {
-    let turnAndThread: (Int, Bool)? = state.withLock { state in
+    let start: (turn: Int, seen: UInt64?, isOnMainThread: Bool)? = state.withLock { state in
       guard !state.isCancelled else { return nil }
       state.turn += 1
-      return (state.turn, state.isOnMainThread)
+      return (state.turn, state.seen.take(), state.isOnMainThread)
     }
-    guard let (turn, isOnMainThread) = turnAndThread else { return }
+    guard let (turn, seenBefore, isOnMainThread) = start else { return }
     let position = projection.position
+    let seen = swaps.flatMap { swaps in seenBefore.flatMap { position.versionSeen(after: swaps, $0) } }
+    guard note(seen, in: turn) else { return }
     let followNext = { [weak self] in
       guard let self, isCurrent(turn), projection.position.swaps != position.swaps else { return }
       follow(after: position.swaps)
     }
     let observation = position.place.observe(
       onMainThread: isOnMainThread,
-      after: swaps.flatMap(position.versionSeen)
-    ) { [weak self] value in
-      guard let self, isCurrent(turn) else { return }
+      after: seen
+    ) { [weak self] value, version in
+      guard let self, note(version, in: turn) else { return }
       body(value)
     } onSwap: {
       followNext()
@@ -71,6 +75,15 @@ package final class ProjectionObservation<Value>: @unchecked Sendable {
       return state.observation
     }
     observation?.cancel()
+  }
+
+  /// Notes a version as seen. Returns `false` if the place is no longer followed.
+  private func note(_ version: UInt64?, in turn: Int) -> Bool {
+    state.withLock { state in
+      guard state.turn == turn, !state.isCancelled else { return false }
+      state.seen = version
+      return true
+    }
   }
 
   private func isCurrent(_ turn: Int) -> Bool {

@@ -36,13 +36,13 @@ public struct SharedUpdates<Value: Sendable>: AsyncSequence, Sendable {
       while !Task.isCancelled {
         let position = projection.position
         let (place, swaps, box) = (position.place, position.swaps, position.place.box)
-        // The version is read before the value: a change in between is then returned twice rather than never.
         let version = box.version
-        let isSame = seen.map { position.versionSeen(after: $0.swaps) == version } ?? false
+        let isSame = seen.map { position.versionSeen(after: $0.swaps, $0.version) == version } ?? false
         if isSame { seen = (swaps, version) }
         guard let seen, seen == (swaps, version) else {
-          seen = (swaps, version)
-          return place.read()
+          let (value, version) = place.snapshot()
+          self.seen = (swaps, version)
+          return value
         }
         let waiter = ChangeWaiter()
         box.wait(for: waiter, after: version) { projection.position.swaps == swaps }

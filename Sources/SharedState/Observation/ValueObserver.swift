@@ -2,12 +2,15 @@ import Synchronization
 
 /// An observer that is notified of every change of a box, with the changes that are not delivered yet.
 final class ValueObserver<Value>: @unchecked Sendable {
+  /// A value, and the version of the box that has it.
+  typealias Change = (value: Value, version: UInt64)
+
   // `@unchecked Sendable` and the unchecked exclusivity are right because the mutable properties are only touched with
   // the side lock of the box held. The closures are called by one thread at a time; when the value is not
   // `Sendable`, neither are the shares, so that all of it stays in one isolation.
 
   @exclusivity(unchecked)
-  private var waiting: [Value] = []
+  private var waiting: [Change] = []
 
   /// Whether the last waiting value has replaced others, because there were too many.
   @exclusivity(unchecked)
@@ -15,13 +18,13 @@ final class ValueObserver<Value>: @unchecked Sendable {
 
   /// The skipped values, until they are released without a lock, because their deinitialisers are user code.
   @exclusivity(unchecked)
-  private var skipped: [Value] = []
+  private var skipped: [Change] = []
 
   @exclusivity(unchecked)
   private var isDraining = false
 
   private let isCancelled = Atomic(false)
-  private let body: (Value) -> Void
+  private let body: (Value, UInt64) -> Void
 
   /// Whether it is notified on the main thread, and nowhere else.
   let isOnMainThread: Bool
@@ -32,7 +35,7 @@ final class ValueObserver<Value>: @unchecked Sendable {
   /// How many changes may wait for delivery. When there are more, those in between are skipped; the newest never is.
   static var capacity: Int { 256 }
 
-  init(onMainThread: Bool, onSwap: @escaping () -> Void, body: @escaping (Value) -> Void) {
+  init(onMainThread: Bool, onSwap: @escaping () -> Void, body: @escaping (Value, UInt64) -> Void) {
     isOnMainThread = onMainThread
     self.onSwap = onSwap
     self.body = body
@@ -41,15 +44,15 @@ final class ValueObserver<Value>: @unchecked Sendable {
   // MARK: With the side lock of the box held
 
   /// Adds a change. The caller calls ``takeSkipped()`` afterwards.
-  func queue(_ value: Value) {
+  func queue(_ change: Change) {
     // Once one value is skipped, all but the newest are.
     if hasSkipped { skipped.append(waiting.removeLast()) }
     hasSkipped = hasSkipped || waiting.count >= Self.capacity
-    waiting.append(value)
+    waiting.append(change)
   }
 
   /// Hands over the skipped values, to be released.
-  func takeSkipped() -> [Value] {
+  func takeSkipped() -> [Change] {
     defer { skipped = [] }
     return skipped
   }
@@ -65,7 +68,7 @@ final class ValueObserver<Value>: @unchecked Sendable {
   var isWaitingForThread: Bool { !isDraining && !waiting.isEmpty }
 
   /// Moves the waiting values into an empty batch. Returns `false` when there are none, and the draining has ended.
-  func takeBatch(_ batch: inout [Value]) -> Bool {
+  func takeBatch(_ batch: inout [Change]) -> Bool {
     // Swapped even when none wait: the old batch has memory, which is kept for the next change.
     swap(&waiting, &batch)
     hasSkipped = false
@@ -82,8 +85,8 @@ final class ValueObserver<Value>: @unchecked Sendable {
   // MARK: Without the lock
 
   /// Delivers the values of the batch, and empties it.
-  func notify(_ batch: inout [Value]) {
-    for value in batch where !isCancelled.load(ordering: .relaxed) { body(value) }
+  func notify(_ batch: inout [Change]) {
+    for change in batch where !isCancelled.load(ordering: .relaxed) { body(change.value, change.version) }
     batch.removeAll(keepingCapacity: true)
   }
 

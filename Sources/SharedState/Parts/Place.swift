@@ -228,16 +228,17 @@ extension Place {
   /// - Parameters:
   ///   - onMainThread: Whether the observer belongs to the main thread, and is notified there.
   ///   - version: The present value is not delivered if the box has this version.
-  ///   - body: Takes the value. Called with no lock held, one call at a time; it may read, mutate and drop shares.
+  ///   - body: Takes the value, and the version of the box that has it. Called with no lock held, one call at a time; it
+  ///     may read, mutate and drop shares.
   ///   - onSwap: Called when a projection that pointed here is pointed elsewhere.
   /// - Returns: Ends the observation when it is released. It keeps the value alive.
   func observe(
-    onMainThread: Bool = false,
-    after version: UInt64? = nil,
-    _ body: @escaping (Value) -> Void,
-    onSwap: @escaping () -> Void = {}
+    onMainThread: Bool,
+    after version: UInt64?,
+    _ body: @escaping (Value, UInt64) -> Void,
+    onSwap: @escaping () -> Void
   ) -> ValueObservation {
-    box.observeSnapshots(onMainThread: onMainThread, after: version, { body(project($0)) }, onSwap: onSwap)
+    box.observeSnapshots(onMainThread: onMainThread, after: version, { body(project($0), $1) }, onSwap: onSwap)
   }
 
   /// Whether both are the same part of the same value.

@@ -17,12 +17,9 @@ package final class Projection<Value>: @unchecked Sendable {
   @exclusivity(unchecked)
   var swaps: UInt64 = 0
 
-  /// The version of the present box at which its value is the one from before the last swap; ``noVersion`` when that is
-  /// unknown. An optional would take more memory of each share.
+  /// Set if the last swap kept the value. An object, because it is rare, and a pair would take more memory of each share.
   @exclusivity(unchecked)
-  private var versionOfSameValue = Projection.noVersion
-
-  private static var noVersion: UInt64 { .max }
+  private var sameValue: SameValue?
 
   @usableFromInline
   @exclusivity(unchecked)
@@ -50,23 +47,34 @@ package final class Projection<Value>: @unchecked Sendable {
     let place: Place<Value>
     /// The number of swaps so far.
     let swaps: UInt64
-    /// The version of the box at which its value is the one from before the last swap, if that is known.
-    let versionOfSameValue: UInt64?
+    /// Set if the last swap kept the value.
+    fileprivate let sameValue: SameValue?
 
-    /// The version of the box that an observer has seen, if it knows the value from after `swaps` swaps.
-    func versionSeen(after swaps: UInt64) -> UInt64? {
-      self.swaps == swaps &+ 1 ? versionOfSameValue : nil
+    /// The version of the box whose value an observer has seen, if it has last seen this version after `swaps` swaps.
+    func versionSeen(after swaps: UInt64, _ version: UInt64) -> UInt64? {
+      guard let sameValue, self.swaps == swaps &+ 1, version == sameValue.before else { return nil }
+      return sameValue.now
+    }
+  }
+
+  /// The versions of two boxes at which their values are the same.
+  fileprivate final class SameValue: Sendable {
+    let before: UInt64
+    let now: UInt64
+
+    init(before: UInt64, now: UInt64) {
+      self.before = before
+      self.now = now
     }
   }
 
   /// The place of the value at the moment, and how the projection got there.
   var position: Position {
     lock.lock()
-    let version = versionOfSameValue == Self.noVersion ? nil : versionOfSameValue
-    let (place, swaps) = (storage, swaps)
+    let (place, swaps, sameValue) = (storage, swaps, sameValue)
     lock.unlock()
     let own = ChangeTracking.isActive ? place.inPresentTest : place
-    return Position(place: own, swaps: swaps, versionOfSameValue: own.box === place.box ? version : nil)
+    return Position(place: own, swaps: swaps, sameValue: own.box === place.box ? sameValue : nil)
   }
 
   /// The value; the access is registered with Observation.
@@ -145,14 +153,16 @@ package final class Projection<Value>: @unchecked Sendable {
 
   /// Points to another place, and notifies the observers of the old one.
   ///
-  /// - Parameter version: The version of the new place's box at which its value is the present one, which is not
-  ///   delivered again.
-  func swap(_ place: Place<Value>, versionOfSameValue version: UInt64? = nil) {
+  /// - Parameter same: A box, and the versions at which its value and that of the new place are the same. If this
+  ///   projection points to that box, an observer that has seen the value is not notified again.
+  func swap(_ place: Place<Value>, sameAs same: (box: Box, before: UInt64, now: UInt64)? = nil) {
+    let sameValue = same.map { SameValue(before: $0.before, now: $0.now) }
     lock.lock()
     let before = storage
+    let isSame = before.box === same?.box
     storage = place
     swaps &+= 1
-    versionOfSameValue = version ?? Self.noVersion
+    self.sameValue = isSame ? sameValue : nil
     for _ in 0..<uses { _ = Unmanaged.passRetained(before.box) }
     uses = 0
     lock.unlock()

@@ -6,20 +6,25 @@ package struct CommandConnection {
 
   /// Connects and logs in.
   ///
-  /// - Parameter credentials: `nil`: the server requires none.
+  /// - Parameters:
+  ///   - credentials: `nil`: the server requires none.
+  ///   - deadline: As for ``Dialer/dial(_:until:)``.
   /// - Throws: ``RedisSharedStateError``: the server cannot be reached, or refuses the credentials.
   package init(
     to endpoint: RedisEndpoint,
     _ dialer: any Dialer,
     as credentials: RedisCredentials?,
-    until deadline: Instant
+    until deadline: inout Instant
   ) throws(RedisSharedStateError) {
-    stream = RedisStream(transport: try dialer.dial(endpoint, until: deadline))
+    stream = RedisStream(transport: try dialer.dial(endpoint, until: &deadline))
     guard let credentials else { return }
     let login = ["AUTH"] + [credentials.user, credentials.password].compactMap(\.self)
     try ask(login, until: deadline) { (reply) throws(RedisSharedStateError) in
+      guard !reply.isEqual(to: "OK") else { return }
+      let error = RedisSharedStateError(errorReply: reply.string, operation: "AUTH")
       // A server without passwords or users refuses them with ERR.
-      guard reply.isEqual(to: "OK") else { throw .authenticationFailed }
+      if case .serverError(code: "ERR") = error.cause { throw .authenticationFailed }
+      throw error
     }
   }
 

@@ -38,13 +38,15 @@ enum Expectation {
   /// The upper bound of the reply.
   var bound: ReplyBound {
     switch self {
-    case .pong, .secret, .tracking, .selectiveTracking, .rightToTrackNext, .ignored, .watched, .existing, .type,
+    case .pong, .tracking, .selectiveTracking, .rightToTrackNext, .ignored, .watched, .existing, .type,
       .staging,
       .length:
       .word
     case .role: .role
     case .era, .evictions: .information
     case .rights: .user
+    // It may have been replaced by hand.
+    case .secret: .values(of: 1)
     case .values(let read), .value(let read, _): read.bound
     case .metas(let pending), .listeners(let pending): .metas(of: pending.keys.count)
     case .commit(let batch, let index, _): batch[index].bound ?? .commits(1)

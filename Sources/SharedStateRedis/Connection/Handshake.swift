@@ -36,36 +36,25 @@ package struct Handshake {
     dialect = Dialect(isCluster: isCluster, isSharded: isCluster)
     if let credentials {
       steps.append(.authenticate)
-      formatter.add { command in
-        command.argument("AUTH")
+      formatter.add("AUTH") { command in
         if let user = credentials.user { command.argument(user) }
         command.argument(credentials.password)
       }
     }
     if configuration.database != 0 {
       steps.append(.select)
-      formatter.add { command in
-        command.argument("SELECT")
-        command.argument(UInt64(configuration.database))
-      }
+      formatter.add("SELECT") { $0.argument(UInt64(configuration.database)) }
     }
     steps.append(.name)
-    formatter.add { command in
-      command.argument("CLIENT")
-      command.argument("SETNAME")
-      command.argument("\(configuration.label):\(purpose.rawValue)")
-    }
+    formatter.add("CLIENT", "SETNAME") { $0.argument("\(configuration.label):\(purpose.rawValue)") }
     guard purpose == .writer else {
       steps.append(.clientID)
-      formatter.add { command in
-        command.argument("CLIENT")
-        command.argument("ID")
-      }
+      formatter.add("CLIENT", "ID")
       askForInfo(.section, ["server"])
       return
     }
     steps.append(.role)
-    formatter.add { $0.argument("ROLE") }
+    formatter.add("ROLE")
     askForInfo(.information, ["server", "clients", "persistence", "replication", "stats"])
     guard access == .readWrite, digests.commit == nil || digests.restore == nil else { return }
     let scripts = [
@@ -73,20 +62,13 @@ package struct Handshake {
     ]
     for (step, source) in scripts {
       steps.append(step)
-      formatter.add { command in
-        command.argument("SCRIPT")
-        command.argument("LOAD")
-        command.argument(source)
-      }
+      formatter.add("SCRIPT", "LOAD") { $0.argument(source) }
     }
   }
 
   private mutating func askForInfo(_ step: Step, _ sections: [String]) {
     steps.append(step)
-    formatter.add { command in
-      command.argument("INFO")
-      for section in sections { command.argument(section) }
-    }
+    formatter.add("INFO") { for section in sections { $0.argument(section) } }
   }
 
   /// Whether every command is answered.

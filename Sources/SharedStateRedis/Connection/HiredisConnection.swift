@@ -20,11 +20,13 @@ package final class HiredisConnection: RedisConnection {
   var expectations = Queue<Expectation>()
   /// The events that have arrived and were not returned yet.
   private var events: [RedisEvent] = []
+  private var failure: RedisSharedStateError?
   /// Why the document of the next commit to be answered could not be staged.
   var stagingFailure: RedisSharedStateError?
   /// Whether the source of the script was sent, so that its digest is enough for every later command.
   var isScriptUnderWay = false
 
+  /// Whether the last ``receive()`` has received a complete reply or message, or a large part of one.
   package private(set) var hasHeard = false
   /// How many bytes had arrived when ``hasHeard`` was last set.
   private var heardBytes = 0
@@ -72,14 +74,18 @@ package final class HiredisConnection: RedisConnection {
     try stream.flush()
   }
 
-  package var interest: Interest { events.isEmpty ? stream.interest : .arrived }
+  package var interest: Interest { events.isEmpty && failure == nil ? stream.interest : .arrived }
 
-  package func receive() throws(RedisSharedStateError) -> [RedisEvent] {
+  package func receive() -> Arrivals {
     defer { events.removeAll() }
     hasHeard = false
-    try stream.receive(handle)
+    do throws(RedisSharedStateError) {
+      if failure == nil { try stream.receive(handle) }
+    } catch {
+      failure = error
+    }
     if stream.receivedBytes - heardBytes >= Self.heardPiece { hear() }
-    return events
+    return Arrivals(events, hasHeard: hasHeard, failure: failure)
   }
 
   package func close() {
@@ -139,16 +145,11 @@ package final class HiredisConnection: RedisConnection {
     case .summarize(let keys, let listeners):
       requirePurpose(.writer)
       guard !keys.isEmpty else { return answer(id, .summaries([])) }
-      if tracksReads { watch(keys) }
+      if tracksReads { watch(keys, .ignored) }
       addSummary(PendingSummaries(id: id, keys: keys, asksForListeners: listeners))
     case .watch(let keys):
       requirePurpose(.writer)
-      if tracksReads {
-        encoder.trackNext()
-        expectations.append(.ignored)
-      }
-      encoder.exist(keys.lazy.map(\.value))
-      expectations.append(.watched(id: id))
+      watch(keys, .watched(id: id))
     case .commit(let commit):
       addCommit(commit, batch, index, ScriptAttempt(), isStaged: false)
     case .restore:
@@ -169,11 +170,13 @@ package final class HiredisConnection: RedisConnection {
 
   /// Tracks keys, before anything is read, so that every later write is reported. The permission was checked when
   /// tracking was turned on.
-  private func watch(_ keys: [KeyNames]) {
-    encoder.trackNext()
-    expectations.append(.ignored)
+  private func watch(_ keys: [KeyNames], _ expectation: Expectation) {
+    if tracksReads {
+      encoder.trackNext()
+      expectations.append(.ignored)
+    }
     encoder.exist(keys.lazy.map(\.value))
-    expectations.append(.ignored)
+    expectations.append(expectation)
   }
 
   private func addSummary(_ pending: PendingSummaries) {

@@ -22,7 +22,9 @@ package final class HiredisConnector: RedisConnector {
     resolver = configuration.makeResolver(dialer)
   }
 
-  package func whenMoved(_ callback: @escaping @Sendable () -> Void) { resolver.whenMoved(callback) }
+  package func onServerEvent(_ callback: @escaping @Sendable (ServerEvent) -> Void) {
+    resolver.onServerEvent(callback)
+  }
 
   package func close() { resolver.close() }
 
@@ -38,13 +40,18 @@ package final class HiredisConnector: RedisConnector {
     _ = try waker.descriptor
     let start = Instant.now
     let credentials = try configuration.currentCredentials()
-    let endpoint = try endpoint(of: pass, until: deadline)
-    let stream = RedisStream(transport: try dialer.dial(endpoint, until: deadline), traffic: traffic)
+    // The time of a provider does not count: the server is not to blame for it.
+    var deadline = deadline + (Instant.now - start)
+    let endpoint = try endpoint(of: pass, until: &deadline)
+    let (dialed, deadlineThen) = (Instant.now, deadline)
+    let stream = RedisStream(transport: try dialer.dial(endpoint, until: &deadline), traffic: traffic)
+    let lookUp = deadline - deadlineThen
     let handshake = try shakeHands(over: stream, purpose, as: credentials, until: deadline) { [resolver] in
       resolver.isCurrent(endpoint)
     }
+    resolver.connected(to: endpoint)
     var facts = handshake.facts
-    facts.opening = .now - start
+    facts.opening = .now - dialed - lookUp
     if purpose == .writer { digests.value = handshake.digests }
     return HiredisConnection(
       stream: stream,
@@ -58,10 +65,12 @@ package final class HiredisConnector: RedisConnector {
   }
 
   /// Where a pass leads. Asked once for each, so that both connections lead to one server.
-  private func endpoint(of pass: UInt64, until deadline: Instant) throws(RedisSharedStateError) -> RedisEndpoint {
+  private func endpoint(of pass: UInt64, until deadline: inout Instant) throws(RedisSharedStateError) -> RedisEndpoint {
     if let route = route.withLock({ $0 }), route.pass == pass, pass > 0 { return route.endpoint }
     // The rest of the time is for the connection.
-    let endpoint = try resolver.resolve(until: deadline.share(of: 2))
+    let endpoint = try deadline.share(of: 2) { (end) throws(RedisSharedStateError) in
+      try resolver.resolve(until: &end)
+    }.result
     route.withLock { $0 = (pass, endpoint) }
     return endpoint
   }

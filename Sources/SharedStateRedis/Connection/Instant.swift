@@ -31,15 +31,25 @@ package struct Instant: Comparable, Sendable {
 
   package static func + (lhs: Instant, rhs: Duration) -> Instant { lhs.advanced(by: rhs) }
 
-  package static func - (lhs: Instant, rhs: Duration) -> Instant { Instant(elapsed: lhs.elapsed - rhs) }
-
   package static func - (lhs: Instant, rhs: Instant) -> Duration { rhs.duration(to: lhs) }
-
-  package static func += (lhs: inout Instant, rhs: Duration) { lhs = lhs + rhs }
 }
 
 extension Instant {
   /// The deadline of the next of several attempts that share the time until this deadline, so that one that never
   /// ends does not use up the time of the others.
   func share(of attempts: Int) -> Instant { .now.advanced(by: Instant.now.duration(to: self) / max(attempts, 1)) }
+
+  /// Runs the next of several attempts until the deadline of its share. As much as it extends that, it extends this
+  /// deadline, too.
+  ///
+  /// - Returns: The result, and the deadline of the share.
+  mutating func share<Result>(
+    of attempts: Int,
+    _ attempt: (inout Instant) throws(RedisSharedStateError) -> Result
+  ) throws(RedisSharedStateError) -> (result: Result, end: Instant) {
+    let share = share(of: attempts)
+    var end = share
+    defer { self = self + (end - share) }
+    return (try attempt(&end), end)
+  }
 }

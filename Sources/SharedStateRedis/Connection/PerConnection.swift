@@ -1,12 +1,12 @@
 /// One element for each of the two connections of a link, found without hashing.
 package struct PerConnection<Element> {
-  private var writer: Element
   private var subscriber: Element
+  private var writer: Element
 
-  /// Creates the element of each connection.
-  package init(_ make: (ConnectionPurpose) -> Element) {
-    writer = make(.writer)
-    subscriber = make(.subscriber)
+  /// Creates the element of each connection, the subscriber's first.
+  package init<Failure>(_ make: (ConnectionPurpose) throws(Failure) -> Element) throws(Failure) {
+    subscriber = try make(.subscriber)
+    writer = try make(.writer)
   }
 
   /// The element of the connection for this purpose.
@@ -26,7 +26,7 @@ package struct PerConnection<Element> {
   }
 
   /// Both elements.
-  package var values: [Element] { [writer, subscriber] }
+  package var values: [Element] { [subscriber, writer] }
 }
 
 extension PerConnection: Sendable where Element: Sendable {}

@@ -3,10 +3,6 @@ struct Queue<Element> {
   private var elements: [Element?] = []
   private var head = 0
 
-  init(_ elements: [Element] = []) {
-    self.elements = elements
-  }
-
   /// The number of elements.
   var count: Int { elements.count - head }
 

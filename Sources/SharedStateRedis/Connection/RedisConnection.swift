@@ -3,7 +3,7 @@ package import Foundation
 /// One connection to one server: takes batches of typed requests, and returns typed replies and pushed messages.
 ///
 /// A connection is used by one thread at a time, and only the ``Waker`` that it was opened with may be used from
-/// anywhere: see ``OpenConnection``. No method waits. Once a method has thrown, the connection can only be closed.
+/// anywhere: see ``OpenConnection``. No method waits. After a failure the connection can only be closed.
 package protocol RedisConnection: AnyObject {
   /// The facts that the server reported while the connection was opened.
   var facts: ServerFacts { get }
@@ -16,19 +16,31 @@ package protocol RedisConnection: AnyObject {
   /// - Throws: ``RedisSharedStateError/Code/disconnected``.
   func send(_ requests: [RedisRequest]) throws(RedisSharedStateError)
 
-  /// Returns the events that have arrived, if any, and sends what could not be sent before.
+  /// Returns what has arrived, if anything, and sends what could not be sent before.
   ///
   /// Messages keep their order. Replies keep the order of their requests, except that a request that needs a second
   /// round trip (for an unknown script, or for the type of a key) is answered later.
-  /// - Throws: ``RedisSharedStateError/Code/disconnected``, ``RedisSharedStateError/Code/protocolViolation``.
-  func receive() throws(RedisSharedStateError) -> [RedisEvent]
-
-  /// Whether the last ``receive()`` has received a complete reply or message, or a large part of one. A few bytes
-  /// do not show that a server makes progress.
-  var hasHeard: Bool { get }
+  func receive() -> Arrivals
 
   /// Closes the connection. Closing twice does nothing.
   func close()
+}
+
+/// What has arrived on a connection.
+package struct Arrivals: Sendable {
+  package var events: [RedisEvent]
+  /// Whether a complete reply or message has arrived, or a large part of one. A few bytes do not show that a server
+  /// makes progress.
+  package var hasHeard: Bool
+  /// Why the connection has ended, behind these events: ``RedisSharedStateError/Code/disconnected``,
+  /// ``RedisSharedStateError/Code/protocolViolation``.
+  package var failure: RedisSharedStateError?
+
+  package init(_ events: [RedisEvent] = [], hasHeard: Bool = false, failure: RedisSharedStateError? = nil) {
+    (self.events, self.hasHeard, self.failure) = (events, hasHeard, failure)
+  }
+
+  var isOfUse: Bool { hasHeard || !events.isEmpty || failure != nil }
 }
 
 /// What a thread waits for before it lets a connection receive.
@@ -39,6 +51,8 @@ package enum Interest: Sendable {
   case socket(CInt, Readiness)
   /// A wake-up of the connection's waker, or this time.
   case wakeUp(by: Instant?)
+
+  var isArrived: Bool { if case .arrived = self { true } else { false } }
 }
 
 /// Opens connections to the server that a store uses.
@@ -57,26 +71,25 @@ package protocol RedisConnector: Sendable {
     deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection
 
-  /// Calls back, from any thread, whenever another server has taken over from the one that was last connected to.
-  func whenMoved(_ callback: @escaping @Sendable () -> Void)
+  /// Calls back, from any thread, at each event.
+  func onServerEvent(_ callback: @escaping @Sendable (ServerEvent) -> Void)
 
   /// Closes soon whatever the connector keeps open. Nothing is connected any more.
   func close()
 }
 
 extension RedisConnector {
-  package func whenMoved(_ callback: @escaping @Sendable () -> Void) {}
+  package func onServerEvent(_ callback: @escaping @Sendable (ServerEvent) -> Void) {}
 
   package func close() {}
+}
 
-  /// Opens the only connection of a pass.
-  package func connect(
-    purpose: ConnectionPurpose,
-    waker: Waker,
-    deadline: Instant
-  ) throws(RedisSharedStateError) -> any RedisConnection {
-    try connect(purpose: purpose, pass: 0, waker: waker, deadline: deadline)
-  }
+/// An event at a server that no connection to it shows.
+package enum ServerEvent: Sendable {
+  /// Another server has taken over from the one that was last connected to.
+  case moved
+  /// A Sentinel refuses to announce when another server takes over.
+  case unannounced(sentinel: String, RedisSharedStateError)
 }
 
 /// A connector whose connections need no thread, so that a test's world can run them on its schedule.

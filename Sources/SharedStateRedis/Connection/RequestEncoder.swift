@@ -7,54 +7,29 @@ struct RequestEncoder {
   let digests: ScriptDigests
   let dialect: Dialect
 
-  func ping() {
-    formatter.add { $0.argument("PING") }
-  }
+  func ping() { formatter.add("PING") }
 
-  func role() {
-    formatter.add { $0.argument("ROLE") }
-  }
+  func role() { formatter.add("ROLE") }
 
-  func info(_ section: StaticString) {
-    formatter.add { command in
-      command.argument("INFO")
-      command.argument(section)
-    }
-  }
+  func info(_ section: StaticString) { formatter.add("INFO", section) }
 
   /// Stores a secret where there is none.
   func store(_ secret: Secret, at key: String) {
-    formatter.add { command in
-      command.argument("SET")
+    formatter.add("SET") { command in
       command.argument(key)
       command.argument(secret.text)
       command.argument("NX")
     }
   }
 
-  func get(_ key: String) {
-    formatter.add { command in
-      command.argument("GET")
-      command.argument(key)
-    }
-  }
+  func get(_ key: String) { formatter.add("GET") { $0.argument(key) } }
 
   /// Asks what a user may access.
-  func rights(of user: String) {
-    formatter.add { command in
-      command.argument("ACL")
-      command.argument("GETUSER")
-      command.argument(user)
-    }
-  }
+  func rights(of user: String) { formatter.add("ACL", "GETUSER") { $0.argument(user) } }
 
   /// Turns on the tracking of keys.
   func track(redirect: Int64, prefix: String?) {
-    formatter.add { command in
-      command.argument("CLIENT")
-      command.argument("TRACKING")
-      command.argument("ON")
-      command.argument("REDIRECT")
+    formatter.add("CLIENT", "TRACKING", "ON", "REDIRECT") { command in
       command.argument(String(redirect))
       if let prefix {
         command.argument("BCAST")
@@ -68,18 +43,11 @@ struct RequestEncoder {
   }
 
   /// Tracks the keys of the next command.
-  func trackNext() {
-    formatter.add { command in
-      command.argument("CLIENT")
-      command.argument("CACHING")
-      command.argument("YES")
-    }
-  }
+  func trackNext() { formatter.add("CLIENT", "CACHING", "YES") }
 
   /// Reads all values, each followed by its meta.
   func read(_ keys: some Collection<KeyNames>) {
-    formatter.add { command in
-      command.argument("MGET")
+    formatter.add("MGET") { command in
       for key in keys {
         command.argument(key.value)
         command.argument(key.meta)
@@ -88,50 +56,29 @@ struct RequestEncoder {
   }
 
   func readMetas(_ keys: [KeyNames]) {
-    formatter.add { command in
-      command.argument("MGET")
-      for key in keys { command.argument(key.meta) }
-    }
+    formatter.add("MGET") { for key in keys { $0.argument(key.meta) } }
   }
 
   /// Asks how many of the values exist, of any type.
   func exist(_ values: some Sequence<String>) {
-    formatter.add { command in
-      command.argument("EXISTS")
-      for value in values { command.argument(value) }
-    }
+    formatter.add("EXISTS") { for value in values { $0.argument(value) } }
   }
 
-  func length(of key: KeyNames) {
-    formatter.add { command in
-      command.argument("STRLEN")
-      command.argument(key.value)
-    }
-  }
+  func length(of key: KeyNames) { formatter.add("STRLEN") { $0.argument(key.value) } }
 
   /// Asks how many connections listen to each of the channels.
   func listeners(to keys: [KeyNames]) {
-    formatter.add { command in
-      command.argument("PUBSUB")
-      command.argument(dialect.listeners)
-      for key in keys { command.argument(key.channel) }
-    }
+    formatter.add("PUBSUB", dialect.listeners) { for key in keys { $0.argument(key.channel) } }
   }
 
-  func type(of key: KeyNames) {
-    formatter.add { command in
-      command.argument("TYPE")
-      command.argument(key.value)
-    }
-  }
+  func type(of key: KeyNames) { formatter.add("TYPE") { $0.argument(key.value) } }
 
   /// Stages a large document; does nothing for every other commit.
   ///
   /// - Returns: Whether there is anything to stage.
   func stage(_ commit: Commit) -> Bool {
     guard case .document(let document, isLarge: true) = commit.content else { return false }
-    formatter.add { command in
-      command.argument("SET")
+    formatter.add("SET") { command in
       command.argument(commit.names.staging(for: commit.operation))
       command.argument(document)
       command.argument("EX")
@@ -142,14 +89,9 @@ struct RequestEncoder {
 
   /// Runs the commit script, by its digest or by its source.
   func commit(_ commit: Commit, bySource: Bool) {
-    formatter.add { command in
-      if !bySource, let digest = digests.commit {
-        command.argument("EVALSHA")
-        command.argument(digest)
-      } else {
-        command.argument("EVAL")
-        command.argument(CommitScript.source(for: dialect))
-      }
+    let digest = bySource ? nil : digests.commit
+    formatter.add(digest == nil ? "EVAL" : "EVALSHA") { command in
+      command.argument(digest ?? CommitScript.source(for: dialect))
       addKeys(of: commit, to: &command)
       command.argument(commit.names.channel)
       switch commit.condition {
@@ -178,14 +120,9 @@ struct RequestEncoder {
 
   /// Runs the restore script, by its digest or by its source.
   func restore(_ restores: [Restore], bySource: Bool) {
-    formatter.add { command in
-      if !bySource, let digest = digests.restore {
-        command.argument("EVALSHA")
-        command.argument(digest)
-      } else {
-        command.argument("EVAL")
-        command.argument(RestoreScript.source(for: dialect))
-      }
+    let digest = bySource ? nil : digests.restore
+    formatter.add(digest == nil ? "EVAL" : "EVALSHA") { command in
+      command.argument(digest ?? RestoreScript.source(for: dialect))
       command.argument(UInt64(2 * restores.count + 1))
       for restore in restores {
         command.argument(restore.names.value)
@@ -214,11 +151,7 @@ struct RequestEncoder {
   private func isOnEveryNode(_ channel: String) -> Bool { channel == "\(KeyNames.invalidationChannel)" }
 
   private func add(_ name: StaticString, _ channels: [String]) {
-    guard !channels.isEmpty else { return }
-    formatter.add { command in
-      command.argument(name)
-      for channel in channels { command.argument(channel) }
-    }
+    if !channels.isEmpty { formatter.add(name) { for channel in channels { $0.argument(channel) } } }
   }
 
   private func addKeys(of commit: Commit, to command: inout RedisCommand) {
@@ -286,9 +219,10 @@ package final class RedisFormatter {
   /// How many bytes have not been sent.
   package var count: Int { output.count }
 
-  /// Encodes the command whose arguments the closure adds.
-  package func add(_ build: (inout RedisCommand) -> Void) {
-    build(&command)
+  /// Encodes the command of these words and the arguments that the closure adds.
+  package func add(_ words: StaticString..., arguments: (inout RedisCommand) -> Void = { _ in }) {
+    for word in words { command.argument(word) }
+    arguments(&command)
     command.encode(into: &output)
   }
 

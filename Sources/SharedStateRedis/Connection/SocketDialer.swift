@@ -1,4 +1,4 @@
-import Glibc
+package import Glibc
 
 /// Opens sockets.
 package struct SocketDialer: Dialer {
@@ -6,24 +6,37 @@ package struct SocketDialer: Dialer {
   package let keepAlive: Duration
   /// How long sent bytes may stay unacknowledged before the kernel gives up the connection.
   let acknowledgementTimeout: Duration
+  /// The call of the system.
+  let lookUp: LookUp
+
+  /// Looks up the addresses of a host.
+  package typealias LookUp =
+    @Sendable (
+      _ host: String,
+      _ port: String,
+      _ hints: UnsafePointer<addrinfo>,
+      _ list: UnsafeMutablePointer<UnsafeMutablePointer<addrinfo>?>
+    ) -> CInt
 
   /// Makes a dialer. The durations are rounded down to seconds and milliseconds, respectively, and matter for TCP only.
   package init(
     keepAlive: Duration = .seconds(10),
-    acknowledgementTimeout: Duration = .seconds(15)
+    acknowledgementTimeout: Duration = .seconds(15),
+    lookUp: @escaping LookUp = { getaddrinfo($0, $1, $2, $3) }
   ) {
     self.keepAlive = keepAlive
     self.acknowledgementTimeout = acknowledgementTimeout
+    self.lookUp = lookUp
   }
 
   /// Connects, trying every address of the host in turn.
   /// - Throws: ``RedisSharedStateError/Code/unreachable``, ``RedisSharedStateError/Code/timedOut``.
   package func dial(
     _ endpoint: RedisEndpoint,
-    until deadline: Instant
+    until deadline: inout Instant
   ) throws(RedisSharedStateError) -> any Transport {
     switch endpoint {
-    case .tcp(let host, let port): try dial(host: host, port: port, until: deadline)
+    case .tcp(let host, let port): try dial(host: host, port: port, until: &deadline)
     case .unix(let path): try dial(path: path, until: deadline)
     }
   }
@@ -31,14 +44,16 @@ package struct SocketDialer: Dialer {
   private func dial(
     host: String,
     port: UInt16,
-    until deadline: Instant
+    until deadline: inout Instant
   ) throws(RedisSharedStateError) -> SocketTransport {
     var hints = addrinfo()
     hints.ai_family = AF_UNSPEC
     hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
     hints.ai_flags = AI_NUMERICSERV
     var list: UnsafeMutablePointer<addrinfo>?
-    let result = getaddrinfo(host, String(port), &hints, &list)
+    let began = Instant.now
+    let result = lookUp(host, String(port), &hints, &list)
+    deadline = deadline + (.now - began)
     guard result != EAI_SYSTEM else { throw Self.unreachable(errno) }
     guard result == 0 else { throw .unreachable(reason: String(cString: gai_strerror(result))) }
     defer { freeaddrinfo(list) }

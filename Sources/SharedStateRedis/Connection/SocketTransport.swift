@@ -34,10 +34,10 @@ package protocol Transport: AnyObject {
 package protocol Dialer: Sendable {
   /// Opens a transport that is ready to carry bytes.
   ///
-  /// Blocks no longer than until the deadline, except for the look-up of a host name, which the system's resolver
-  /// limits by itself.
+  /// Blocks no longer than until the deadline. The time of looking up a host name is added to that, because the system's
+  /// resolver, which limits it, may wait for several name servers in turn.
   /// - Throws: ``RedisSharedStateError``: the server cannot be reached, or a secure transport cannot be agreed on.
-  func dial(_ endpoint: RedisEndpoint, until deadline: Instant) throws(RedisSharedStateError) -> any Transport
+  func dial(_ endpoint: RedisEndpoint, until deadline: inout Instant) throws(RedisSharedStateError) -> any Transport
 }
 
 /// The operations that a ``Transport`` is ready for.

@@ -1,5 +1,4 @@
 internal import CHiredis
-import Foundation
 package import SharedStateDependencies
 import Synchronization
 
@@ -17,7 +16,7 @@ package final class Waker: Sendable {
   private let wasWoken = Atomic(false)
   /// An `eventfd`, closed at the end; negative as long as there is none. Only the waiting thread makes it.
   private let event = Atomic<CInt>(-1)
-  private let condition = NSCondition()
+  private let condition = MonotonicCondition()
   /// Wakes a task, where a test's world replaces the threads.
   private let alarm: Alarm?
 
@@ -55,31 +54,39 @@ package final class Waker: Sendable {
     if event >= 0 {
       eventfd_write(event, 1)
     } else {
-      condition.lock()
       condition.signal()
-      condition.unlock()
     }
   }
 
+  /// Keeps the calling thread, which is the one that waits here, from its next wait.
+  func skipNextWait() { wasWoken.store(true, ordering: .sequentiallyConsistent) }
+
   /// Forgets the wake-ups so far. Look for their reasons only afterwards.
-  package func clear() {
+  ///
+  /// - Returns: Whether there were any.
+  @discardableResult
+  package func clear() -> Bool {
     // A wake-up that is under way may still write to the descriptor. One wait then ends early.
-    if isWoken { drain() }
+    isWoken && drain()
   }
 
-  private func drain() {
-    let event = event.load(ordering: .relaxed)
-    var count: eventfd_t = 0
+  private func drain() -> Bool {
     // Emptied before the flag is cleared: a wake-up in between writes nothing, and the caller looks for its reason
     // anyway.
+    emptyDescriptor()
+    return wasWoken.exchange(false, ordering: .sequentiallyConsistent)
+  }
+
+  private func emptyDescriptor() {
+    let event = event.load(ordering: .relaxed)
+    var count: eventfd_t = 0
     if event >= 0 { eventfd_read(event, &count) }
-    _ = wasWoken.exchange(false, ordering: .sequentiallyConsistent)
   }
 
   /// Blocks until a wake-up or the deadline, then forgets the wake-ups so far.
   package func wait(until deadline: Instant) {
     sleep(until: deadline)
-    drain()
+    _ = drain()
   }
 
   private func sleep(until deadline: Instant) {
@@ -89,10 +96,7 @@ package final class Waker: Sendable {
       var watched = pollfd(fd: event, events: Int16(POLLIN), revents: 0)
       _ = poll(&watched, 1, deadline.pollTimeout())
     } else {
-      let date = Date(timeIntervalSinceNow: Instant.now.duration(to: deadline) / .seconds(1))
-      condition.lock()
-      while !isWoken, condition.wait(until: date) {}
-      condition.unlock()
+      condition.wait(until: deadline) { !isWoken }
     }
   }
 
@@ -127,24 +131,27 @@ package final class Waker: Sendable {
     let isReady = arrived[.writer] || arrived[.subscriber] || isWoken
     guard hasSocket else {
       if !isReady { sleep(until: deadline) }
+      dropLateWrite()
       return arrived
     }
     watched.2.fd = try descriptor
     let count = withUnsafeMutablePointer(to: &watched) {
-      $0.withMemoryRebound(to: pollfd.self, capacity: 3) { poll($0, 3, isReady ? 0 : deadline.pollTimeout()) }
+      $0.withMemoryRebound(to: pollfd.self, capacity: 3) { watched in
+        let count = poll(watched, 3, isReady ? 0 : deadline.pollTimeout())
+        // A signal ends the wait, but the caller takes the connections for checked.
+        return count < 0 && errno == EINTR ? poll(watched, 3, 0) : count
+      }
     }
-    // After an interruption by a signal, nothing has arrived, and the caller waits again.
     if count < 0, errno != EINTR { throw .disconnected(reason: SocketTransport.text(of: errno)) }
     guard count > 0 else { return arrived }
     if watched.0.revents != 0 { arrived[.writer] = true }
     if watched.1.revents != 0 { arrived[.subscriber] = true }
-    // A wake-up wrote this after it was cleared.
-    if watched.2.revents != 0, !isWoken {
-      var count: eventfd_t = 0
-      eventfd_read(watched.2.fd, &count)
-    }
+    if watched.2.revents != 0 { dropLateWrite() }
     return arrived
   }
+
+  /// Empties the descriptor if a wake-up wrote to it after it was cleared.
+  private func dropLateWrite() { if !isWoken { emptyDescriptor() } }
 
   /// Waits as a task in a test's world; the wake-ups so far are not forgotten.
   func wait(until deadline: Instant) async {

@@ -3,8 +3,6 @@ final class InProcessConnection: RedisConnection {
   private let server: InProcessRedis
   private let id: Int
   let facts: ServerFacts
-  /// Always `false`, because nothing arrives in parts.
-  let hasHeard = false
 
   init(server: InProcessRedis, id: Int) {
     self.server = server
@@ -23,8 +21,12 @@ final class InProcessConnection: RedisConnection {
 
   var interest: Interest { hasOutput ? .arrived : .wakeUp(by: nextExpiry) }
 
-  func receive() throws(RedisSharedStateError) -> [RedisEvent] {
-    try server.perform { server throws(RedisSharedStateError) in try server.takeOutput(for: id) }
+  func receive() -> Arrivals {
+    do throws(RedisSharedStateError) {
+      return Arrivals(try server.perform { server throws(RedisSharedStateError) in try server.takeOutput(for: id) })
+    } catch {
+      return Arrivals(failure: error)
+    }
   }
 
   /// Whether output has arrived, or the connection is down.

@@ -65,6 +65,8 @@ package struct InProcessServer: Sendable {
 
   /// The facts that a client learns about the server when it connects.
   func facts(for id: Int) -> ServerFacts {
+    // A server reveals the rest in INFO.
+    if faults.refusesInfo { return ServerFacts(clientID: Int64(id)) }
     let clock = UInt64(clamping: now.microseconds)
     return ServerFacts(clientID: Int64(id), runID: String(runID), vitals: vitals, clock: clock)
   }
@@ -267,10 +269,10 @@ package struct InProcessServer: Sendable {
       return .failure(.serverError(code: "ERR"))
     case .read(let names) where !names.allSatisfy { faults.permits(key: $0.value) && faults.permits(key: $0.meta) }:
       return .failure(Self.denied("MGET", .key).concerning(names, \.readKeys))
-    case .summarize(let names, _) where !names.allSatisfy { faults.permits(key: $0.meta) }:
-      return .failure(Self.denied("MGET", .key).concerning(names, \.metaKeys))
     case .summarize(let names, _) where !names.allSatisfy { faults.permits(key: $0.value) }:
       return .failure(Self.denied("STRLEN", .key).concerning(names, \.valueKeys))
+    case .summarize(let names, _) where !names.allSatisfy { faults.permits(key: $0.meta) }:
+      return .failure(Self.denied("MGET", .key).concerning(names, \.metaKeys))
     case .summarize(let names, let listeners):
       watch(names, by: id)
       return .summaries(

@@ -37,7 +37,7 @@ struct Findings: Sendable {
   let memory: Memory
   /// The server's vitals after the stored value was found, or later ones; `nil` if the server does not report them.
   let vitals: Vitals?
-  /// Whether this is the first look at the value on a connection.
+  /// Whether nothing has shown before that the server of this connection has, or had, the verified version.
   let isFirst: Bool
   /// The grace period that has ended without a change.
   var grace: Grace?

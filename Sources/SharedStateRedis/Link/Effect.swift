@@ -4,7 +4,7 @@ extension LinkState {
   package enum Effect: Sendable {
     /// Decode and show a state, then report the outcome with ``LinkState/endedShowing(_:of:outcome:)``.
     case show(ReplicaID, Replica.StateToShow, AttachmentReference)
-    /// Encode a value, or run updates, then report the result with ``LinkState/encoded(_:_:now:)`` or
+    /// Encode a value, or run updates, then report the result with ``LinkState/encoded(_:_:isQuick:now:)`` or
     /// ``LinkState/locked(_:)``.
     case encode(ReplicaID, Replica.Encoding, [WaiterID: AtomicUpdate], AttachmentReference?)
     case status(ReplicaID, Replica.StatusChange, AttachmentReference, number: UInt64)
@@ -13,8 +13,8 @@ extension LinkState {
     /// Resume waiters: after all earlier effects for the replica in `of`, or immediately if it is `nil`.
     case resume([WaiterID], RedisSharedStateError?, of: ReplicaID?, [WaiterCallback])
     case answer(WaiterID, StoredValue, WaiterCallback)
-    /// Wake the thread of this connection: it has something to do.
-    case wake(ConnectionPurpose)
+    /// Wake the thread: it has something to do.
+    case wake
     /// Log the phase of the session. One that is connected is live.
     case sessionChanged(Session)
     /// Publish the phase of the session, and whether it is live, unless one with a higher number was published.

@@ -8,6 +8,8 @@ package struct KeepAlive: Equatable, Sendable {
   package private(set) var interval: Duration
   private let longest: Duration
   private var lastIdle: Duration?
+  /// The server that was connected to last.
+  private var runID: String?
   /// The interval to return to if the connection is closed; `nil`: there is no trial of a longer one.
   private var proven: Duration?
   /// The pause before the next trial.
@@ -42,8 +44,11 @@ package struct KeepAlive: Equatable, Sendable {
     return true
   }
 
-  /// The server was restarted, which explains why the last connection was closed.
-  package mutating func serverRestarted() { lastIdle = nil }
+  /// A connection was opened to this run of a server. A restart explains why the last connection was closed.
+  package mutating func connected(to runID: String) {
+    if let known = self.runID, known != runID { lastIdle = nil }
+    self.runID = runID
+  }
 
   /// The server has answered on a connection that was idle for this long.
   ///
@@ -53,7 +58,9 @@ package struct KeepAlive: Equatable, Sendable {
     if proven != nil {
       guard interval < longest else {
         // The inference was wrong.
+        let runID = self.runID
         self = KeepAlive(interval: longest)
+        self.runID = runID
         return false
       }
     } else {

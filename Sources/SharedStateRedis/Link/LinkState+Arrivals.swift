@@ -13,10 +13,10 @@ extension LinkState {
     epoch: UInt64,
     now: Instant
   ) {
-    _ = connections.endWait(purpose)
-    guard epoch == session.epoch, connections.isOpen(purpose) else { return }
+    _ = sleep.end()
+    guard epoch == session.epoch, session.phase == .connected else { return }
     defer { measurements.notePending() }
-    connections.looked(purpose, hasHeard: hasHeard || !events.isEmpty, now: now)
+    looked(purpose, hasHeard: hasHeard || !events.isEmpty, now: now)
     var isDemoted = false
     for event in events {
       guard epoch == session.epoch else { return }
@@ -26,7 +26,7 @@ extension LinkState {
       case .invalidated(let keys):
         invalidated(keys, now: now)
       case .reply(let id, let reply):
-        guard let request = connections.answered(id, on: purpose) else { continue }
+        guard let request = online?.exchanges[purpose].answered(id) else { continue }
         if case .commit = request, case .failure(let error) = reply, error == .notPrimary { isDemoted = true }
         answered(request, reply, epoch: epoch, now: now)
       }
@@ -34,6 +34,13 @@ extension LinkState {
     // Another server may be the primary now. Before that, every other refused commit has to learn that it has not taken
     // effect.
     if isDemoted { failed(epoch: epoch, error: .notPrimary, now: now) }
+  }
+
+  private mutating func looked(_ purpose: ConnectionPurpose, hasHeard: Bool, now: Instant) {
+    let idle = online.map { now - $0.exchanges[purpose].lastHeard } ?? .zero
+    online?.exchanges[purpose].looked(hasHeard: hasHeard, now: now)
+    guard purpose == .writer, hasHeard, keepAlive.answered(afterIdle: idle, now: now) else { return }
+    for purpose in ConnectionPurpose.allCases { online?.exchanges[purpose].keepAlive = keepAlive.interval }
   }
 
   mutating func announced(_ payload: Data, on channel: String, now: Instant) {
@@ -51,7 +58,7 @@ extension LinkState {
       emit(.unprovenMessage(channel: channel))
       online?.secretReads.doubt()
       for id in ids { planRead(of: id, now: now) }
-      return wake(.writer)
+      return wake()
     }
     let (vitals, clock) = (announcedVitals, online?.vitals.serverClock(at: now))
     for id in ids {
@@ -107,7 +114,7 @@ extension LinkState {
       // Every message is a hint then.
       break
     case (.track, .tracking):
-      if online?.tracking.accept() ?? false { wake(.subscriber) }
+      if online?.tracking.accept() ?? false { wake() }
     case (.role, .failure(let error)) where !error.concernsConnection:
       online?.asksForRole = false
     case (.track, .failure(let error)), (.subscribeInvalidations, .failure(let error)):

@@ -44,7 +44,7 @@ extension LinkState {
   /// - Returns: What the caller sends as well.
   mutating func callerSends(now: Instant) -> [RedisRequest] {
     online?.calledAt = now
-    if !connections.looks(by: now + configuration.requestTimeout) { wake(.writer) }
+    if !sleep.looks(by: now + configuration.requestTimeout) { wake() }
     var work = Work(waitUntil: now)
     takeVitals(isActive: true, into: &work, now: now)
     return work.requests

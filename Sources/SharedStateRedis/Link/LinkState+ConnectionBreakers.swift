@@ -7,9 +7,9 @@ extension LinkState {
   /// - Returns: The values whose requests broke it, if that is known.
   mutating func noteBreak(_ error: RedisSharedStateError) -> [(id: ReplicaID, kind: ConnectionBreakers.Kind)] {
     // The server has answered that it is not a primary, so no request broke the connection.
-    guard error != .notPrimary else { return [] }
+    guard error != .notPrimary, let online else { return [] }
     var (commits, reads): ([ReplicaID], [ReplicaID]) = ([], [])
-    for request in connections.unanswered(on: .writer) {
+    for request in online.exchanges[.writer].unanswered {
       switch request {
       case .commit(let id, _, _, _) where members[id] != nil: commits.append(id)
       case .read(let documents, _, _) where error.code == .disconnected:
@@ -17,7 +17,7 @@ extension LinkState {
       default: break
       }
     }
-    let runID = connections.facts(of: .writer)?.runID
+    let runID = online.facts[.writer].runID
     let commit = breaks.broke(at: commits, .commit, runID: runID)
     let read = breaks.broke(at: reads, .read, isAlone: commits.isEmpty, runID: runID)
     return (commit.map { [($0, .commit)] } ?? []) + (read.map { [($0, .read)] } ?? [])
@@ -43,7 +43,7 @@ extension LinkState {
     guard !(members[id]?.online?.isCommitQueued ?? true), !isCommitPausing(id), !takeAtOnce(id) else { return }
     members[id]?.online?.isCommitQueued = true
     if breaks.isSuspect(id, .commit) { online?.suspects.queue.append(id) } else { online?.commits.append(id) }
-    wake(.writer)
+    wake()
   }
 
   /// Sends the next suspect. Returns whether there is one.

@@ -45,7 +45,7 @@ extension LinkState {
         return failed(epoch: epoch, error: .disconnected(reason: "another primary has taken over"), now: now)
       }
       online?.vitals.note(reported)
-      if online?.vitals.isHearingBehind ?? false { wake(.subscriber) }
+      if online?.vitals.isHearingBehind ?? false { wake() }
     } else {
       vitalsRefused()
     }

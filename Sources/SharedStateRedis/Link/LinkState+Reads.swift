@@ -113,7 +113,7 @@ extension LinkState {
     guard let isAwaited = members[id]?.queueDocument(bytes) else { return }
     let priority: Reads.Priority = isAwaited ? .awaited : isCheck ? .check : .behind
     online?.reads.append(documentOf: id, priority)
-    wake(.writer)
+    wake()
   }
 
   private mutating func takeDocuments(into work: inout Work, now: Instant) {
@@ -218,7 +218,7 @@ extension LinkState {
 
   /// The waiters whose read of a value that is not shared has begun.
   var onceReadsUnderWay: [WaiterID] {
-    let asked = ConnectionPurpose.allCases.flatMap(connections.unanswered).compactMap { request -> WaiterID? in
+    let asked = (online?.exchanges.values ?? []).flatMap(\.unanswered).compactMap { request -> WaiterID? in
       switch request {
       case .summarizeOnce(let read): read.waiter
       case .readOnce(let waiter, _): waiter

@@ -32,7 +32,7 @@ extension LinkState {
 
   private func progress(of id: ReplicaID, _ member: Member) -> RedisStore.Report.Progress {
     if member.replica.phase != .offline {
-      if retries[Retry.Key(id, .read)]?.isReported ?? false { return .refused }
+      if isForbidden(id) { return .refused }
       // A refused commit may have no caller any more.
       if !member.replica.hasNothingToCommit, retries[Retry.Key(id, .commit)]?.isReported ?? false { return .refused }
       if member.isKeptBack { return .waitingForUserCode }

@@ -4,11 +4,12 @@ import SharedState
 ///
 /// The first few retries are immediate: services that change one value at the same time conflict, and each conflict
 /// brings a new stored value. The more failed attempts occur in a row, the longer the pauses get. Failed attempts that
-/// bring nothing new use up the patience sooner. In the end the waiters are informed how the server behaves. A missing permission is
-/// reported immediately, and the request is retried rarely, or when the program asks for it.
+/// bring nothing new use up the patience sooner. In the end the waiters are informed how the server behaves. A missing
+/// permission is reported immediately, and the request is retried rarely, or when the program asks for it.
 extension LinkState {
   struct Patience {
-    /// How many failed attempts in a row are retried immediately: those that bring something new, and those that do not.
+    /// How many failed attempts in a row are retried immediately: those that bring something new, and those that do
+    /// not.
     static let newAnswers = 32
     static let repetitions = 2
     /// After how many failed attempts the waiters are informed.
@@ -85,11 +86,12 @@ extension LinkState {
     let first = isPassing ? configuration.backoff.base : Self.pauseAfterRefusal
     let longest = max(Patience.longestPauseAfterRefusal, Patience.pauseForEachValue * retries.count)
     let jitter = retry.isReported ? Double.random(in: 0.5..<1, using: &random) : 1
-    let pause = Patience.pause(from: first, after: retry.refusals, to: longest)
+    var pause = Patience.pause(from: first, after: retry.refusals, to: longest) * jitter
     retry.refusals += 1
     retry.reportedAt = now
     if let breaksConnection { retry.breaksConnection = breaksConnection }
-    wait(pause * jitter, with: retry, for: key, now: now)
+    if kind == .commit, !retry.breaksConnection { limit(&pause, of: id) }
+    wait(pause, with: retry, for: key, now: now)
   }
 
   /// Counts a conflict: the stored value has made a request pointless.
@@ -150,14 +152,21 @@ extension LinkState {
     let excess = count - Patience.repairs
     guard excess >= 0 else { return }
     if excess == 0, let name = members[id]?.replica.name { emit(.losesAgain(name: name)) }
-    let pause = Patience.pause(
+    var pause = Patience.pause(
       from: Patience.pauseBeforeRepair,
       after: excess,
       to: Patience.longestPauseBeforeRepair
     )
-    let retryAt = now + pause * Double.random(in: 0.5..<1, using: &random)
-    online?.agenda.plan(Retry.Key(id, concern: .repair).item, at: retryAt)
-    wake(.writer)
+    pause = pause * Double.random(in: 0.5..<1, using: &random)
+    limit(&pause, of: id)
+    online?.agenda.plan(Retry.Key(id, concern: .repair).item, at: now + pause)
+    wake()
+  }
+
+  /// Limits the pause after a commit if a caller loads the value: the caller has asked for it when there was no pause
+  /// to end yet, because the commit was under way.
+  private func limit(_ pause: inout Duration, of id: ReplicaID) {
+    if members[id]?.replica.isAwaited ?? false { pause = min(pause, Patience.longestPause) }
   }
 
   /// A request was answered as expected.
@@ -217,8 +226,7 @@ extension LinkState {
   private mutating func pause(_ key: Retry.Key, until retryAt: Instant) {
     if retries[key]?.breaksConnection ?? false { retries[key]?.brokenUntil = retryAt }
     online?.agenda.plan(key.item, at: retryAt)
-    // The writer's role watches the deadlines.
-    wake(.writer)
+    wake()
   }
 
   /// Ends a pause.
@@ -252,7 +260,7 @@ extension LinkState {
     case .subscription:
       guard let channel = members[id]?.replica.names.channel else { return }
       online?.subscriptions.subscribe(together: [channel])
-      wake(.subscriber)
+      wake()
     case .read: queueRead(of: id)
     case .commit: apply(members[id]?.replica.retry(), to: id)
     }
@@ -264,10 +272,10 @@ extension LinkState {
     let priority = members[id]?.replica.isAwaited ?? false ? Reads.Priority.awaited : .behind
     guard !isPausing(key), !(members[id]?.online?.reading.isWanted(priority) ?? true) else { return }
     // No other value may be refused because of this one.
-    let isAlone = retries[key]?.isReported ?? false
+    let isAlone = isForbidden(id)
     let isToQueue = members[id]?.online?.reading.want(.summary, priority, isAlone: isAlone) ?? false
     if isAlone { online?.reads.append(suspects: [id]) } else if isToQueue { online?.reads.append(id, priority) }
-    wake(.writer)
+    wake()
   }
 
   /// A request for several values was refused because of one of them. Halves the request to find it.
@@ -275,7 +283,7 @@ extension LinkState {
     guard ids.count > 1 else { return ids.forEach { refused($0, .read, error, now: now) } }
     online?.reads.append(suspects: Array(ids[..<(ids.count / 2)]))
     online?.reads.append(suspects: Array(ids[(ids.count / 2)...]))
-    wake(.writer)
+    wake()
   }
 
   /// A request for several channels was refused because of one of them. Halves the request to find it.
@@ -288,7 +296,7 @@ extension LinkState {
     }
     online?.subscriptions.subscribe(together: Array(names[..<(names.count / 2)]))
     online?.subscriptions.subscribe(together: Array(names[(names.count / 2)...]))
-    wake(.subscriber)
+    wake()
   }
 
   /// Whether a commit is pausing.

@@ -7,30 +7,31 @@ extension LinkState {
     guard session.phase == .idle else { return }
     session.start()
     publishStatus()
-    for purpose in ConnectionPurpose.allCases { emit(.wake(purpose)) }
+    emit(.wake)
   }
 
   /// Closes the connections if the link is not in use and is configured to rest then.
   mutating func restIfUnused() {
     guard configuration.restsWhenUnused, members.isEmpty, waiters.isEmpty, session.phase != .idle else { return }
     session.rest()
-    forgetConnection()
-    publishStatus()
-    for purpose in ConnectionPurpose.allCases { emit(.wake(purpose)) }
-  }
-
-  /// Both connections are open.
-  private mutating func begin(now: Instant) {
-    let facts = connections.facts(of: .writer)
-    // A server that does not reveal its era has another one for each session.
-    let vitals = facts?.vitals ?? Vitals(era: Era(UInt32.random(in: .min ... .max, using: &random)))
-    online = Online(vitals, clock: facts?.clock, now: now)
-    if vitals.evictions == nil { vitalsRefused() }
-  }
-
-  private mutating func forgetConnection() {
-    connections.disconnect()
     online = nil
+    publishStatus()
+    emit(.wake)
+  }
+
+  /// Makes what is valid on these connections only.
+  private mutating func begin(
+    _ facts: PerConnection<ServerFacts>,
+    _ circumstances: Replica.Circumstances,
+    now: Instant
+  ) {
+    if let runID = facts[.writer].runID { keepAlive.connected(to: runID) }
+    // A server that does not reveal its era has another one for each session.
+    let vitals = facts[.writer].vitals ?? Vitals(era: Era(UInt32.random(in: .min ... .max, using: &random)))
+    let (timeout, interval) = (configuration.requestTimeout, keepAlive.interval)
+    let exchange = Exchange<Request>(openedAt: now, timeout: timeout, keepAlive: interval)
+    online = Online(facts, circumstances, vitals, exchange, now: now)
+    if vitals.evictions == nil { vitalsRefused() }
   }
 
   /// Stops the link, and resumes all waiters.
@@ -51,62 +52,46 @@ extension LinkState {
       settle(id)
     }
     publishStatus()
-    for purpose in ConnectionPurpose.allCases { emit(.wake(purpose)) }
+    emit(.wake)
   }
 
   /// Whether a thread may be started: the pause after a failed attempt is over, or there is none.
   package mutating func mayStartThread(now: Instant) -> Bool {
-    let epoch = session.epoch
-    if case .wait = session.instruction(for: .writer, now: now) { return false }
-    if session.epoch != epoch { for purpose in ConnectionPurpose.allCases { wake(purpose) } }
+    if case .wait = session.instruction(now: now) { return false }
     return true
   }
 
-  /// Slow code keeps the thread of a connection, and no other thread can be started. Until that is over (`nil`), values
-  /// may be stale, and their `loadError` says so.
+  /// Slow code keeps the thread, and no other thread can be started. Until that is over (`nil`), values may be stale,
+  /// and their `loadError` says so.
   mutating func heldUp(by error: RedisSharedStateError?) {
     for id in members.ids { apply(members[id]?.replica.heldUp(by: error), to: id) }
   }
 
-  /// Returns what the thread of a connection does next.
-  package mutating func instruction(
-    for purpose: ConnectionPurpose,
-    now: Instant
-  ) -> Session.Instruction {
+  /// Returns what the thread does next.
+  package mutating func instruction(now: Instant) -> Session.Instruction {
     expireWaiters(now: now)
-    let epoch = session.epoch
-    var instruction = session.instruction(for: purpose, now: now)
-    // The other thread is waiting for the end of the pause as well. The first one to get here begins for both.
-    if session.epoch != epoch { for other in ConnectionPurpose.allCases where other != purpose { wake(other) } }
-    if case .wait(let until) = instruction {
-      let deadline = purpose == .writer ? min(waiters.earliestDeadline ?? until, until) : until
-      connections.wait(purpose, until: deadline)
-      instruction = .wait(until: deadline)
-    }
-    return instruction
+    let instruction = session.instruction(now: now)
+    guard case .wait(let until) = instruction else { return instruction }
+    let deadline = min(waiters.earliestDeadline ?? until, until)
+    sleep.begin(until: deadline)
+    return .wait(until: deadline)
   }
 
-  /// A connection is open.
-  package mutating func connected(
-    _ purpose: ConnectionPurpose,
-    _ facts: ServerFacts = ServerFacts(),
-    epoch: UInt64,
-    now: Instant
-  ) {
+  /// Both connections are open.
+  package mutating func connected(_ facts: PerConnection<ServerFacts>, epoch: UInt64, now: Instant) {
     guard epoch == session.epoch else { return }
-    if purpose == .writer { session.noteLoad(facts) }
-    connections.open(purpose, facts, timeout: configuration.requestTimeout, now: now)
-    guard !connections.areDivided else {
+    session.noteLoad(facts[.writer])
+    guard Set(facts.values.compactMap(\.runID)).count <= 1 else {
       // An announcement by one server says nothing about a value read from another.
       let error = RedisSharedStateError.disconnected(reason: "the two connections lead to different servers")
       return failed(epoch: epoch, error: error, now: now)
     }
-    guard session.connected(purpose, epoch: epoch) else { return }
-    begin(now: now)
-    circumstances = Replica.Circumstances(
-      runID: connections.facts(of: .writer)?.runID,
-      mayRestore: connections.lastHeard.map { now - $0 < .seconds(CommitScript.tombstoneLifetimeInSeconds) } ?? true
+    guard session.connected(epoch: epoch) else { return }
+    let circumstances = Replica.Circumstances(
+      runID: facts[.writer].runID,
+      mayRestore: lastHeard.map { now - $0 < .seconds(CommitScript.tombstoneLifetimeInSeconds) } ?? true
     )
+    begin(facts, circumstances, now: now)
     breaks.acquitReads(runID: circumstances.runID)
     // This comes before everything else, so that no value is announced or read without being tracked.
     askForTracking()
@@ -134,21 +119,22 @@ extension LinkState {
     }
     if listeners.isEmpty { served(epoch: epoch) }
     publishStatus()
-    for purpose in ConnectionPurpose.allCases { wake(purpose) }
+    wake()
   }
 
   /// Learns how soon a server closes idle connections, so that a PING is sent before that.
   private mutating func learnFromEnd(_ error: RedisSharedStateError, epoch: UInt64, now: Instant) {
     guard error.code == .disconnected, session.phase == .connected, epoch == session.epoch,
-      connections.learnFromEnd(now: now)
+      let exchange = online?.exchanges[.writer], exchange.count == 0,
+      keepAlive.closed(afterIdle: now - exchange.lastHeard, now: now)
     else { return }
-    emit(.closesIdleConnections(askedAfter: connections.keepAliveInterval))
+    emit(.closesIdleConnections(askedAfter: keepAlive.interval))
   }
 
   /// Another server has taken over. Later replies of the present one do not count.
   package mutating func moved(now: Instant) {
     guard session.endPause(now: now) else { return failed(epoch: session.epoch, error: .moved, now: now) }
-    for purpose in ConnectionPurpose.allCases { wake(purpose) }
+    wake()
   }
 
   /// A connection could not be opened, or broke.
@@ -158,7 +144,7 @@ extension LinkState {
     if session.phase == .connected, epoch == session.epoch {
       // Signs of life on connections that have served no purpose do not count.
       if let online, online.hasServed {
-        connections.noteEnd()
+        lastHeard = online.exchanges.values.map(\.lastHeard).min()
         // A connection that lasted for longer than any pause counts as a success.
         if online.openedAt + configuration.backoff.cap <= now { session.succeeded(epoch: epoch) }
       }
@@ -170,7 +156,7 @@ extension LinkState {
     }
     if session.refusal != nil { refuseWaiters() }
     let culprits = noteBreak(error)
-    forgetConnection()
+    online = nil
     // A hundred thousand shares need not learn of every attempt that fails for the same reason.
     for id in known == error ? [] : members.ids {
       members[id]?.online = nil
@@ -180,6 +166,6 @@ extension LinkState {
       refused(id, kind == .read ? .read : .commit, kind.error, breaksConnection: true, now: now)
     }
     publishStatus()
-    for purpose in ConnectionPurpose.allCases { wake(purpose) }
+    wake()
   }
 }

@@ -39,7 +39,7 @@ extension LinkState {
     if online?.checks.takeWhole(now: now) ?? false {
       for id in members.ids { compare(id, now: now) }
     } else if online?.checks.isWholeDue ?? false {
-      wake(.writer)
+      wake()
     }
   }
 
@@ -61,7 +61,7 @@ extension LinkState {
   private mutating func watchAgain(_ id: ReplicaID, now: Instant) {
     guard !reportsEachWrite, members[id]?.online?.reading.queueWatch() ?? false else { return }
     let pause = Verifications.watchPause * Double.random(in: 0.75..<1.25, using: &random)
-    if online?.checks.watch(id, at: now + pause) ?? false { wake(.writer) }
+    if online?.checks.watch(id, at: now + pause) ?? false { wake() }
   }
 
   /// A change of this service has taken effect. If the value is not tracked at the moment, as shortly after a change of
@@ -91,7 +91,7 @@ extension LinkState {
     guard online?.agenda.moment(of: item) == nil,
       let at = members[id]?.online?.reading.mayRead(after: Double.random(in: 0..<1, using: &random), now: now)
     else { return }
-    if online?.agenda.plan(item, at: at) ?? false { wake(.writer) }
+    if online?.agenda.plan(item, at: at) ?? false { wake() }
   }
 
   /// Performs what is due.
@@ -139,7 +139,7 @@ extension LinkState {
         pause = pause * Double.random(in: 0.5..<1.1, using: &random)
       }
       online?.checks.collect(priority, for: pause, now: now)
-      wake(.writer)
+      wake()
     }
     online?.reads.append(id, priority)
   }
@@ -191,17 +191,16 @@ extension LinkState {
 
   /// Asks the server to report which keys are written, if any replica detects external edits.
   mutating func askForTracking() {
-    guard online?.tracking.state == .off, detecting > 0, let facts = connections.facts(of: .subscriber) else { return }
+    guard online?.tracking.state == .off, detecting > 0, let facts = online?.facts[.subscriber] else { return }
     // Without its client ID, invalidations cannot be redirected to the subscriber.
     guard facts.clientID != nil else { return trackingRefused(.permissionDenied(operation: "CLIENT ID")) }
     online?.tracking.request()
     online?.subscriptions.subscribeToInvalidations()
-    wake(.subscriber)
-    wake(.writer)
+    wake()
   }
 
   mutating func takeTracking(into work: inout Work, now: Instant) {
-    guard let client = connections.facts(of: .subscriber)?.clientID, online?.tracking.takeRequest() ?? false else {
+    guard let client = online?.facts[.subscriber].clientID, online?.tracking.takeRequest() ?? false else {
       return
     }
     let prefix = configuration.namespace.isEmpty ? nil : configuration.namespace
@@ -211,7 +210,7 @@ extension LinkState {
   mutating func trackingRefused(_ error: RedisSharedStateError) {
     guard online?.tracking.state != .refused else { return }
     online?.tracking.refuse()
-    wake(.subscriber)
+    wake()
     report(.trackingRefused(error), once: .trackingRefused)
   }
 }

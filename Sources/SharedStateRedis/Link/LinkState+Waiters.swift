@@ -88,7 +88,7 @@ extension LinkState {
     while let oldest = onceReads.first, waiters[oldest.waiter] == nil { _ = onceReads.popFirst() }
     onceReads.append(OnceRead(names: names, waiter: waiter, maximumBytes: maximumBytes))
     start()
-    wake(.writer)
+    wake()
     refuse(waiter)
     return waiter
   }
@@ -115,9 +115,6 @@ extension LinkState {
     }
     return flushed
   }
-
-  /// Whether a change was given up that no flush has reported.
-  var hasGivenUp: Bool { !givenUp.isEmpty }
 
   /// Notes a change that no replica will ever send. It is logged once until a flush reports it.
   mutating func noteGivenUp(_ name: String, _ error: RedisSharedStateError, _ attachment: (any ReplicaAttachment)?) {
@@ -220,6 +217,6 @@ extension LinkState {
 
   /// Makes the thread watch a deadline. It need not be woken if it looks earlier anyway.
   private mutating func watch(_ deadline: Instant) {
-    if !connections.looks(by: deadline) { wake(.writer) }
+    if !sleep.looks(by: deadline) { wake() }
   }
 }

@@ -2,37 +2,34 @@ import SharedState
 
 /// Sends subscriptions and commits, in batches and within bounds. Reads are in LinkState+Reads.swift.
 extension LinkState {
-  /// Returns what the thread of a connection sends now, and how long it may wait for input afterwards.
+  /// Returns what the thread sends on a connection now, and how long it may wait for input afterwards.
   ///
-  /// - Returns: `nil` if the connection has to be closed: it is of another epoch, or an answer is overdue.
+  /// - Returns: `nil` if the connections have to be closed: they are of another epoch, or an answer is overdue.
   package mutating func work(
     for purpose: ConnectionPurpose,
     epoch: UInt64,
     now: Instant
   ) -> Work? {
     expireWaiters(now: now)
-    guard epoch == session.epoch, session.phase != .stopped,
-      let isOverdue = connections.isOverdue(purpose, now: now)
-    else { return nil }
-    if isOverdue {
+    guard epoch == session.epoch, session.phase == .connected else { return nil }
+    if online?.exchanges[purpose].isOverdue(now: now) ?? false {
       failed(epoch: epoch, error: .timedOut(operation: "the reply on the \(purpose.rawValue) connection"), now: now)
       return nil
     }
     var work = Work(waitUntil: now)
-    if session.phase == .connected {
-      switch purpose {
-      case .subscriber: takeSubscriptions(into: &work, now: now)
-      case .writer:
-        takeSecret(into: &work, now: now)
-        takeTracking(into: &work, now: now)
-        takeAgenda(now: now)
-        takeVitals(into: &work, now: now)
-        takeReads(into: &work, now: now)
-        takeChecks(into: &work, now: now)
-        takeCommits(into: &work, now: now)
-      }
+    // What is due may concern either connection.
+    takeAgenda(now: now)
+    switch purpose {
+    case .subscriber: takeSubscriptions(into: &work, now: now)
+    case .writer:
+      takeSecret(into: &work, now: now)
+      takeTracking(into: &work, now: now)
+      takeVitals(into: &work, now: now)
+      takeReads(into: &work, now: now)
+      takeChecks(into: &work, now: now)
+      takeCommits(into: &work, now: now)
     }
-    let needsPing = connections.needsPing(purpose, now: now)
+    let needsPing = online?.exchanges[purpose].needsPing(now: now) ?? false
     switch purpose {
     case .subscriber where needsPing || online?.vitals.isHearingBehind ?? false:
       let heard = online?.vitals.hear()
@@ -44,21 +41,13 @@ extension LinkState {
     case .subscriber, .writer: break
     }
     // After a full batch there is most likely more to send.
-    if work.count < Self.commitsInOneBatch { work.waitUntil = beginWaiting(for: purpose, behind: work, now: now) }
+    if work.count < Self.commitsInOneBatch { work.waitUntil = nextDeadline(of: purpose, behind: work, now: now) }
     return work
   }
 
-  /// Marks the thread as waiting. From now on a change has to wake it, even while it encodes and sends the work it has
-  /// just taken.
-  ///
-  /// - Returns: Until when there is otherwise nothing to do.
-  private mutating func beginWaiting(
-    for purpose: ConnectionPurpose,
-    behind work: Work,
-    now: Instant
-  ) -> Instant {
-    var deadline = connections.nextDeadline(of: purpose) ?? now
-    defer { connections.wait(purpose, until: deadline) }
+  /// Until when a connection has nothing to do behind this work, unless something happens.
+  private func nextDeadline(of purpose: ConnectionPurpose, behind work: Work, now: Instant) -> Instant {
+    var deadline = online?.exchanges[purpose].nextDeadline ?? now
     guard purpose == .writer else {
       if let at = online?.subscriptions.next, online?.tracking.state != .requested { deadline = min(deadline, at) }
       return deadline
@@ -66,7 +55,7 @@ extension LinkState {
     // The commits that are encoded, or that callers will send, have no deadline yet.
     let hasCallers = online?.calledAt.map { now < $0 + configuration.requestTimeout } ?? false
     if !work.encodings.isEmpty || hasCallers { deadline = min(deadline, now + configuration.requestTimeout) }
-    if let at = online?.next, session.phase == .connected { deadline = min(deadline, at) }
+    if let at = online?.next { deadline = min(deadline, at) }
     if let at = waiters.earliestDeadline { deadline = min(deadline, at) }
     return deadline
   }
@@ -130,7 +119,7 @@ extension LinkState {
 
   /// Wakes the thread for a commit that may have waited for room, because nothing else does.
   private mutating func wakeIfThereIsRoom() {
-    if online?.commits.isWaitingForRoom ?? false || online?.suspects.queue.first != nil { wake(.writer) }
+    if online?.commits.isWaitingForRoom ?? false || online?.suspects.queue.first != nil { wake() }
   }
 
   mutating func takeSubscriptions(into work: inout Work, now: Instant) {
@@ -174,7 +163,7 @@ extension LinkState {
 
   mutating func commitRequest(for id: ReplicaID, now: Instant) -> RedisRequest? {
     let (next, vitals) = (Operation(writer: configuration.nonce, number: nextOperation), latestVitals)
-    guard session.phase == .connected, connections.isOpen(.writer),
+    guard session.phase == .connected,
       let commit = members[id]?.takeCommit(next, vitals)
     else { return nil }
     if commit.isRetry { measurements.retried() } else if commit.isMerge { measurements.merged() }
@@ -182,7 +171,7 @@ extension LinkState {
     online?.commits.begin(bytes: commit.bytes)
     if breaks.isSuspect(id, .commit) { online?.suspects.sent(id, now: now) }
     let request = Request.commit(id, commit.operation, bytes: commit.bytes, sentAt: now)
-    let number = connections.register(request, on: .writer, now: now)
+    let number = online?.exchanges[.writer].register(request, now: now)
     return number.map { RedisRequest(id: $0, command: commit.command.providing(secrets.newest)) }
   }
 
@@ -194,7 +183,7 @@ extension LinkState {
     into work: inout Work,
     now: Instant
   ) {
-    guard let id = connections.register(request, on: purpose, now: now) else { return }
+    guard let id = online?.exchanges[purpose].register(request, now: now) else { return }
     work.requests.append(RedisRequest(id: id, command: command, bound: bound))
   }
 }
@@ -223,5 +212,24 @@ extension RedisRequest.Command {
       return .restore(restore)
     default: return self
     }
+  }
+}
+
+/// Whether the thread sleeps.
+struct Sleep: Sendable {
+  private var isUnderWay = false
+  /// Until when at most; `nil` if it has not slept yet.
+  private var until: Instant?
+
+  /// Whether the thread looks at the deadlines at this moment or earlier.
+  func looks(by deadline: Instant) -> Bool { until.map { $0 <= deadline } ?? false }
+
+  /// The thread begins to sleep. From now on a change has to wake it.
+  mutating func begin(until deadline: Instant) { (isUnderWay, until) = (true, deadline) }
+
+  /// The thread is awake, or is being woken. Returns whether it slept.
+  mutating func end() -> Bool {
+    defer { isUnderWay = false }
+    return isUnderWay
   }
 }

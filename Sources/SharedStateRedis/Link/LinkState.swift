@@ -3,18 +3,18 @@ import SharedStateDependencies
 
 /// All decisions of one link, as a pure value: its session, its replicas, and the requests to send next.
 ///
-/// The shell around it (``Link``) owns the lock, the threads and the connections. It reports events, performs the
-/// ``Effect``s afterwards, and asks for the next ``Work`` of each connection's thread.
+/// The shell around it (``Link``) owns the lock and the thread, reports events, and performs the ``Effect``s
+/// afterwards. ``Role`` has the connections, and asks for the next ``Work`` on each of them.
 package struct LinkState: Sendable {
   package typealias ReplicaID = UInt64
   package typealias WaiterID = UInt64
   package typealias WaiterCallback = @Sendable (Result<StoredValue?, RedisSharedStateError>) -> Void
 
-  /// The next work of a connection's thread while it is connected.
+  /// What the thread does next on a connection.
   package struct Work: Sendable {
     /// Requests to send as they are.
     package var requests: [RedisRequest] = []
-    /// Values to encode, or updates to run. The results go to ``LinkState/encoded(_:_:now:)``.
+    /// Values to encode, or updates to run. The results go to ``LinkState/encoded(_:_:isQuick:now:)``.
     package var encodings: [(id: ReplicaID, encoding: Replica.Encoding)] = []
     /// Until when the thread may wait for input. A moment in the past if there is more to do.
     package var waitUntil: Instant
@@ -87,10 +87,12 @@ package struct LinkState: Sendable {
   /// How many replicas detect external edits.
   var detecting = 0
 
-  var connections: Connections
+  var keepAlive: KeepAlive
+  /// When the server was last heard from on connections that have ended.
+  var lastHeard: Instant?
+  var sleep = Sleep()
   /// `nil` unless both connections are open.
   var online: Online?
-  var circumstances = Replica.Circumstances()
   /// Whether a replica has left whose commit may still take effect.
   private var hasUndecided = false
   var secrets: Secrets
@@ -118,13 +120,20 @@ package struct LinkState: Sendable {
     random = SplitMix64(seed: seed)
     secrets = Secrets(candidate: configuration.secret)
     session = Session(backoff: configuration.backoff)
-    connections = Connections(keepAlive: configuration.keepAlive)
+    keepAlive = KeepAlive(interval: configuration.keepAlive)
   }
 
   /// Takes the effects to perform once the lock is released.
   mutating func takeEffects() -> [Effect] {
     defer { effects = [] }
     return effects
+  }
+
+  /// Takes some of the effects. The others stay in order.
+  mutating func takeEffects(where isWanted: (Effect) -> Bool) -> [Effect] {
+    let taken = effects.filter(isWanted)
+    effects.removeAll(where: isWanted)
+    return taken
   }
 
   /// Whether there are effects to perform.
@@ -201,7 +210,7 @@ package struct LinkState: Sendable {
     let isFirst = listeners.add(id, to: channel)
     publish(id, .loading(true))
     if policy.detectsForeignEdits { detecting += 1 }
-    if session.phase == .connected {
+    if session.phase == .connected, let circumstances = online?.circumstances {
       askForTracking()
       members[id]?.online = OnlineMember(reading: ReadState(antiEntropyPart: 1))
       members[id]?.replica.connected(circumstances)
@@ -209,7 +218,7 @@ package struct LinkState: Sendable {
         apply(members[id]?.replica.subscribed(), to: id)
       } else if isFirst {
         online?.subscriptions.subscribe(to: names.channel)
-        wake(.subscriber)
+        wake()
       }
     } else if let error = session.lastError {
       apply(members[id]?.replica.disconnected(error), to: id)
@@ -239,7 +248,7 @@ package struct LinkState: Sendable {
     restIfUnused()
     guard session.phase == .connected else { return }
     online?.subscriptions.unsubscribe(from: channel)
-    wake(.subscriber)
+    wake()
   }
 
   /// A local mutation was made since the last snapshot. Its box is kept until the server has acknowledged the mutation.
@@ -304,7 +313,7 @@ package struct LinkState: Sendable {
       case .confirm: request(.confirmation, of: id, after: .zero)
       case .count:
         online?.vitals.ask(for: id)
-        wake(.writer)
+        wake()
       case .wait(let grace): request(.grace(grace), of: id, after: configuration.duration(of: grace))
       case .commit:
         queueCommit(of: id)
@@ -325,12 +334,12 @@ package struct LinkState: Sendable {
   /// Plans something for a value after this time.
   private mutating func request(_ cause: Agenda.Cause, of id: ReplicaID, after pause: Duration) {
     online?.agenda.request(Agenda.Item(id: id, cause: cause), after: pause)
-    wake(.writer)
+    wake()
   }
 
-  /// Wakes the thread of a connection if it is sleeping.
-  mutating func wake(_ purpose: ConnectionPurpose) {
-    if connections.endWait(purpose) { emit(.wake(purpose)) }
+  /// Wakes the thread if it is sleeping.
+  mutating func wake() {
+    if sleep.end() { emit(.wake) }
   }
 
   // MARK: Effects
@@ -345,9 +354,10 @@ package struct LinkState: Sendable {
   }
 
   mutating func publishStatus() {
+    // Before the log, whose handler may be slow.
+    emit(.statusChanged(session, isLive: isLive, number: nextNumber()))
     // Connections that are open, but not live, are no news to an operator.
     if session.phase != .connected || isLive { emit(.sessionChanged(session)) }
-    emit(.statusChanged(session, isLive: isLive, number: nextNumber()))
     measurements.touch()
   }
 
@@ -363,7 +373,7 @@ package struct LinkState: Sendable {
     guard session.phase != .connected else { return }
     // No reply will wake the thread.
     measurements.notePending()
-    if measurements.isDue { wake(.writer) }
+    if measurements.isDue { wake() }
   }
 
   /// Releases the box of a replica.

@@ -1,8 +1,12 @@
 extension LinkState {
   /// What a link knows, and has to do, for as long as both of its connections are open.
   struct Online: Sendable {
+    /// The facts that the server has reported on each connection.
+    let facts: PerConnection<ServerFacts>
+    let circumstances: Replica.Circumstances
     /// When the second connection was opened.
     let openedAt: Instant
+    var exchanges: PerConnection<Exchange<Request>>
     /// Whether the connections have served their purpose at least once.
     var hasServed = false
     /// How many values the status of the store waits for.
@@ -25,12 +29,22 @@ extension LinkState {
 
     /// - Parameters:
     ///   - vitals: As the server has reported them.
-    ///   - clock: The server's clock, in microseconds since 1970; `nil` if it is not known.
-    init(_ vitals: Vitals, clock: UInt64?, now: Instant) {
-      openedAt = now
-      self.vitals = ServerVitals(vitals, clock: clock, now: now)
+    ///   - exchange: For each connection.
+    init(
+      _ facts: PerConnection<ServerFacts>,
+      _ circumstances: Replica.Circumstances,
+      _ vitals: Vitals,
+      _ exchange: Exchange<Request>,
+      now: Instant
+    ) {
+      (self.facts, self.circumstances, openedAt) = (facts, circumstances, now)
+      exchanges = PerConnection { _ in exchange }
+      self.vitals = ServerVitals(vitals, clock: facts[.writer].clock, now: now)
       secretReads = SecretReads(now: now)
     }
+
+    /// Whether any request has no answer.
+    var hasUnanswered: Bool { exchanges.values.contains { $0.count > 0 } }
 
     /// When to act next, whatever arrives.
     var next: Instant? {

@@ -7,8 +7,7 @@ package struct Session: Sendable {
   package enum Phase: Equatable, Sendable {
     /// The server is not needed.
     case idle
-    /// The connections for the missing purposes have yet to be opened.
-    case connecting(missing: Set<ConnectionPurpose>)
+    case connecting
     case connected
     case backingOff(until: Instant)
     case stopped
@@ -41,11 +40,11 @@ package struct Session: Sendable {
     self.backoff = backoff
   }
 
-  /// What the thread of a connection does next.
+  /// What the thread of the link does next.
   package enum Instruction: Equatable, Sendable {
     case wait(until: Instant)
     case connect(epoch: UInt64)
-    /// The connection of this epoch is open: exchange requests, replies and messages.
+    /// The connections of this epoch are open: exchange requests, replies and messages.
     case serve(epoch: UInt64)
     /// There is nothing to do until the server is needed.
     case exit
@@ -58,13 +57,12 @@ package struct Session: Sendable {
     return lastError
   }
 
-  /// Returns what the thread of a connection does next. A thread that holds a connection of another epoch closes it
-  /// first.
-  package mutating func instruction(for purpose: ConnectionPurpose, now: Instant) -> Instruction {
+  /// Returns what the thread of the link does next. A thread that holds connections of another epoch closes them first.
+  package mutating func instruction(now: Instant) -> Instruction {
     if case .backingOff(let until) = phase, until <= now { begin() }
     switch phase {
     case .idle: return .exit
-    case .connecting(let missing): return missing.contains(purpose) ? .connect(epoch: epoch) : .serve(epoch: epoch)
+    case .connecting: return .connect(epoch: epoch)
     case .connected: return .serve(epoch: epoch)
     case .backingOff(let until): return .wait(until: until)
     case .stopped: return .exit
@@ -77,16 +75,15 @@ package struct Session: Sendable {
     begin()
   }
 
-  /// A connection is open.
+  /// Whether the connections of this epoch are being opened.
+  func isConnecting(_ epoch: UInt64) -> Bool { epoch == self.epoch && phase == .connecting }
+
+  /// Both connections are open.
   ///
-  /// - Returns: Whether both are open now, so that every channel has to be subscribed to and every value read.
-  package mutating func connected(_ purpose: ConnectionPurpose, epoch: UInt64) -> Bool {
-    guard epoch == self.epoch, case .connecting(var missing) = phase else { return false }
-    missing.remove(purpose)
-    guard missing.isEmpty else {
-      phase = .connecting(missing: missing)
-      return false
-    }
+  /// - Returns: Whether they are those of the present epoch, so that every channel has to be subscribed to and every
+  ///   value read.
+  package mutating func connected(epoch: UInt64) -> Bool {
+    guard isConnecting(epoch) else { return false }
     phase = .connected
     return true
   }
@@ -162,7 +159,7 @@ package struct Session: Sendable {
 
   private mutating func begin() {
     epoch += 1
-    phase = .connecting(missing: Set(ConnectionPurpose.allCases))
+    phase = .connecting
   }
 }
 

@@ -20,15 +20,16 @@ final class ClusterResolver: EndpointResolver {
     slot = ClusterSlot(namespace: namespace)?.number
   }
 
-  func resolve(until deadline: Instant) throws(RedisSharedStateError) -> RedisEndpoint {
+  func resolve(until deadline: inout Instant) throws(RedisSharedStateError) -> RedisEndpoint {
     guard let slot else { throw ClusterSlot.missing }
     let login = try credentials()
     let nodes = nodesToAsk()
     var failure = RedisSharedStateError.unreachable(reason: "no node of the cluster is known")
     for (index, node) in nodes.enumerated() {
       do throws(RedisSharedStateError) {
-        let end = deadline.share(of: nodes.count - index)
-        let connection = try CommandConnection(to: node, dialer, as: login, until: end)
+        let (connection, end) = try deadline.share(of: nodes.count - index) { (end) throws(RedisSharedStateError) in
+          try CommandConnection(to: node, dialer, as: login, until: &end)
+        }
         return try owner(of: slot, askedAt: node, connection, until: end)
       } catch {
         // An error that a person has to fix says more than that a node is down.

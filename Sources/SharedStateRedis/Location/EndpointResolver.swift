@@ -1,22 +1,28 @@
 /// Finds the server that a pass connects to.
 protocol EndpointResolver: Sendable {
-  /// Asks where the server is now. Blocks no longer than until the deadline.
+  /// Asks where the server is now. Blocks no longer than until the deadline, to which the time of looking up host names
+  /// is added.
   /// - Throws: ``RedisSharedStateError``: none of the asked servers knows, or none answers.
-  func resolve(until deadline: Instant) throws(RedisSharedStateError) -> RedisEndpoint
+  func resolve(until deadline: inout Instant) throws(RedisSharedStateError) -> RedisEndpoint
+
+  /// A connection to the server at this address is open, so it is the right one.
+  func connected(to endpoint: RedisEndpoint)
 
   /// Whether the server at this address is still the right one, as far as is known without asking.
   func isCurrent(_ endpoint: RedisEndpoint) -> Bool
 
-  /// Calls back, from any thread, whenever another server has taken over from the one that was found last.
-  func whenMoved(_ callback: @escaping @Sendable () -> Void)
+  /// Calls back, from any thread, at each event at the server that was found last.
+  func onServerEvent(_ callback: @escaping @Sendable (ServerEvent) -> Void)
 
   func close()
 }
 
 extension EndpointResolver {
+  func connected(to endpoint: RedisEndpoint) {}
+
   func isCurrent(_ endpoint: RedisEndpoint) -> Bool { true }
 
-  func whenMoved(_ callback: @escaping @Sendable () -> Void) {}
+  func onServerEvent(_ callback: @escaping @Sendable (ServerEvent) -> Void) {}
 
   func close() {}
 }
@@ -25,7 +31,7 @@ extension EndpointResolver {
 struct FixedEndpoint: EndpointResolver {
   let endpoint: RedisEndpoint
 
-  func resolve(until deadline: Instant) -> RedisEndpoint { endpoint }
+  func resolve(until deadline: inout Instant) -> RedisEndpoint { endpoint }
 }
 
 extension RedisConfiguration {

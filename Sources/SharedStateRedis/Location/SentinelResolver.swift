@@ -20,10 +20,14 @@ final class SentinelResolver: EndpointResolver {
     var sentinels: [RedisEndpoint]
     /// What was found last.
     var primary: RedisEndpoint?
+    /// What was found last, until there is a connection to it. A Sentinel that keeps naming it may be out of date.
+    var unconfirmed: RedisEndpoint?
     /// What a Sentinel has announced to be replaced, until other Sentinels know it as well.
     var replaced: (endpoint: RedisEndpoint, until: Instant)?
-    var callback: (@Sendable () -> Void)?
+    var callback: (@Sendable (ServerEvent) -> Void)?
     var hasWatch = false
+    /// Whether a Sentinel has refused to announce anything, and none has agreed since.
+    var isUnannounced = false
     var isClosed = false
 
     func isReplaced(_ endpoint: RedisEndpoint, now: Instant) -> Bool {
@@ -49,7 +53,9 @@ final class SentinelResolver: EndpointResolver {
     state = Mutex(State(sentinels: sentinels.endpoints))
   }
 
-  func whenMoved(_ callback: @escaping @Sendable () -> Void) { state.withLock { $0.callback = callback } }
+  func onServerEvent(_ callback: @escaping @Sendable (ServerEvent) -> Void) {
+    state.withLock { $0.callback = callback }
+  }
 
   func close() {
     state.withLock { $0.isClosed = true }
@@ -60,11 +66,13 @@ final class SentinelResolver: EndpointResolver {
 
   func isCurrent(_ endpoint: RedisEndpoint) -> Bool { state.withLock { !$0.isReplaced(endpoint, now: .now) } }
 
+  func connected(to endpoint: RedisEndpoint) { state.withLock { $0.unconfirmed = nil } }
+
   // MARK: Asking
 
-  func resolve(until deadline: Instant) throws(RedisSharedStateError) -> RedisEndpoint {
+  func resolve(until deadline: inout Instant) throws(RedisSharedStateError) -> RedisEndpoint {
     try startWatch()
-    let (primary, offered) = try lookUp(until: deadline)
+    let (primary, offered) = try lookUp(until: &deadline)
     let isReplaced = state.withLock { state in
       // A switch may have been announced while a Sentinel that did not know of it was asked.
       let isReplaced = state.isReplaced(primary, now: Instant.now)
@@ -77,16 +85,17 @@ final class SentinelResolver: EndpointResolver {
 
   /// Asks one Sentinel after the other, until one knows the primary. Returns that, and the server to connect to.
   private func lookUp(
-    until deadline: Instant
+    until deadline: inout Instant
   ) throws(RedisSharedStateError) -> (primary: RedisEndpoint, offered: RedisEndpoint) {
     let (endpoints, now) = (state.withLock(\.sentinels), Instant.now)
-    var (failure, knowsNothing) = (RedisSharedStateError?.none, false)
+    var (failure, unknowing) = (RedisSharedStateError?.none, 0)
     for (index, sentinel) in endpoints.enumerated() {
       do throws(RedisSharedStateError) {
-        let end = deadline.share(of: endpoints.count - index)
-        let connection = try connect(to: sentinel, until: end)
+        let (connection, end) = try deadline.share(of: endpoints.count - index) { (end) throws(RedisSharedStateError) in
+          try connect(to: sentinel, until: &end)
+        }
         guard let primary = try ask(connection, until: end) else {
-          knowsNothing = true
+          unknowing += 1
           continue
         }
         guard !state.withLock({ $0.isReplaced(primary, now: now) }) else {
@@ -94,22 +103,32 @@ final class SentinelResolver: EndpointResolver {
           continue
         }
         let replica = access == .readOnly ? try replicas(connection, until: end).randomElement() : nil
-        prefer(sentinel)
+        let hasFailed = state.withLock { state in
+          defer { state.unconfirmed = primary }
+          return state.unconfirmed == primary
+        }
+        // After a failure to connect, it is asked last: the others may have newer information.
+        if hasFailed { avoid(sentinel) } else { prefer(sentinel) }
         return (primary, replica ?? primary)
       } catch {
         // An error that a person has to fix says more than that a Sentinel is down.
         if failure?.isPermanent != true { failure = error }
       }
     }
-    guard !knowsNothing || failure?.isPermanent == true else {
+    if let failure, failure.isPermanent { throw failure }
+    // One that was just restarted may not know it yet.
+    guard unknowing * 2 <= endpoints.count else {
       throw .invalidURL(reason: "the Sentinels know no primary '\(RedisName.printable(sentinels.primary))'")
     }
     throw failure ?? Self.outdated
   }
 
-  func connect(to sentinel: RedisEndpoint, until deadline: Instant) throws(RedisSharedStateError) -> CommandConnection {
+  func connect(
+    to sentinel: RedisEndpoint,
+    until deadline: inout Instant
+  ) throws(RedisSharedStateError) -> CommandConnection {
     do throws(RedisSharedStateError) {
-      return try CommandConnection(to: sentinel, dialer, as: sentinels.credentials, until: deadline)
+      return try CommandConnection(to: sentinel, dialer, as: sentinels.credentials, until: &deadline)
     } catch {
       throw Self.named(error, sentinel)
     }
@@ -179,22 +198,50 @@ final class SentinelResolver: EndpointResolver {
     }
   }
 
-  /// A Sentinel has announced a new primary, or a new primary was found.
+  /// A Sentinel will announce when another server takes over.
+  func willAnnounce(_ sentinel: RedisEndpoint) {
+    prefer(sentinel)
+    state.withLock { $0.isUnannounced = false }
+  }
+
+  /// A Sentinel refuses to announce anything.
+  func refusesToAnnounce(_ sentinel: RedisEndpoint, _ error: RedisSharedStateError) {
+    let callback = state.withLock { state in
+      defer { state.isUnannounced = true }
+      return state.isUnannounced ? nil : state.callback
+    }
+    callback?(.unannounced(sentinel: "\(sentinel)", error))
+  }
+
+  /// A Sentinel has announced a new primary, or most of them name one.
   func announced(_ primary: RedisEndpoint) {
-    let callback = state.withLock { state -> (@Sendable () -> Void)? in
+    let callback = state.withLock { state -> (@Sendable (ServerEvent) -> Void)? in
       if state.replaced?.endpoint == primary { state.replaced = nil }
       guard let former = state.primary, former != primary else { return nil }
       state.replaced = (former, .now + Self.disagreement)
       state.primary = nil
       return state.callback
     }
-    callback?()
+    callback?(.moved)
   }
 
-  /// After a gap, in which an announcement may have been missed.
+  /// After a gap, in which an announcement may have been missed. One Sentinel may be out of date, so most of those that
+  /// answer have to name another primary.
   func compare(until deadline: Instant) {
-    guard let found = try? lookUp(until: deadline) else { return }
-    announced(found.primary)
+    var deadline = deadline
+    let (present, endpoints) = state.withLock { ($0.primary, $0.sentinels) }
+    guard let present else { return }
+    var named: [RedisEndpoint] = []
+    for (index, sentinel) in endpoints.enumerated() {
+      let answer = try? deadline.share(of: endpoints.count - index) { (end) throws(RedisSharedStateError) in
+        try ask(try connect(to: sentinel, until: &end), until: end)
+      }
+      if let primary = answer?.result { named.append(primary) }
+    }
+    guard let other = named.first(where: { $0 != present }),
+      named.count(where: { $0 == other }) > named.count(where: { $0 == present })
+    else { return }
+    announced(other)
   }
 
   private func startWatch() throws(RedisSharedStateError) {

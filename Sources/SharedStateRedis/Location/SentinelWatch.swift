@@ -33,14 +33,18 @@ struct SentinelWatch: Sendable {
   /// - Throws: The connection has failed.
   private func listen(to sentinel: RedisEndpoint, begun: () -> Void) throws(RedisSharedStateError) {
     let timing = resolver.timing
-    let deadline = Instant.now + timing.connectTimeout
-    let connection = try resolver.connect(to: sentinel, until: deadline)
+    var deadline = Instant.now + timing.connectTimeout
+    let connection = try resolver.connect(to: sentinel, until: &deadline)
     let stream = connection.stream
     try connection.ask(["SUBSCRIBE", Self.channel], bound: .push, until: deadline) {
       (reply) throws(RedisSharedStateError) in
-      guard reply.kind == .array else { throw HiredisConnection.unknownReply("SUBSCRIBE") }
+      if reply.kind == .array { return }
+      guard reply.kind == .error else { throw HiredisConnection.unknownReply("SUBSCRIBE") }
+      let refusal = RedisSharedStateError(errorReply: reply.string, operation: "SUBSCRIBE")
+      if refusal.code == .permissionDenied { resolver.refusesToAnnounce(sentinel, refusal) }
+      throw refusal
     }
-    resolver.prefer(sentinel)
+    resolver.willAnnounce(sentinel)
     begun()
     resolver.compare(until: .now + timing.connectTimeout)
 

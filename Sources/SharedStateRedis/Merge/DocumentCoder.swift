@@ -245,7 +245,8 @@ package struct DocumentCoder<Value>: Sendable {
     onto theirs: Data
   ) throws -> ThreeWayMerge.Outcome {
     try ThreeWayMerge.merge(
-      raw: base.stored.map { try JSONDocument(parsing: $0) },
+      // Of a stored document in JSON5, only what this service has read of it is merged.
+      raw: base.stored.map { try (try? JSONDocument(parsing: $0)) ?? JSONDocument(parsing: base.document) },
       base: formed(base.value, base.document),
       mine: formed(value, mine),
       theirs: JSONDocument(parsing: theirs),

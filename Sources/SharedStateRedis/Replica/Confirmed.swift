@@ -1,8 +1,11 @@
+import Foundation
+
 /// The newest state known to be in Redis, whether or not it is shown yet, and what the server has instead.
 struct Confirmed: Sendable {
   /// What is stored instead of the confirmed state. Without a meta it is nothing, or a write without a revision.
   struct Left: Hashable, Sendable {
     let meta: Meta?
+    let document: Data?
   }
 
   private(set) var state = Replica.State(revision: .none, content: .absent)
@@ -21,7 +24,17 @@ struct Confirmed: Sendable {
   var content: StoredValue.Content { state.content }
 
   /// The meta that the server is expected to have.
-  var expectedMeta: Meta? { (left ?? Left(meta: meta)).meta }
+  var expectedMeta: Meta? { stored.meta }
+
+  /// The document that a commit has to expect, because no meta proves that the server has it.
+  var basis: Data? { stored.meta == nil ? stored.document : nil }
+
+  private var stored: Left { left ?? Left(meta: meta, document: content.document) }
+
+  /// Whether this is stored instead of the confirmed state, without a meta.
+  func isReplaced(by stored: StoredValue) -> Bool {
+    stored.meta == nil && left == Left(meta: nil, document: stored.document)
+  }
 
   /// The revision that the server is expected to have.
   var storedRevision: Revision { expectedMeta?.revision ?? .none }
@@ -43,15 +56,16 @@ struct Confirmed: Sendable {
     (self.meta, self.isMetaCertain, left) = (meta, isMetaCertain, nil)
   }
 
-  /// The server has this meta. The state may be one that it does not have.
-  mutating func compare(with stored: Meta?) {
-    left = stored == meta ? nil : Left(meta: stored)
+  /// The server has this value. The state may be one that it does not have.
+  mutating func compare(with stored: StoredValue) {
+    let isSame = stored.meta == meta && (meta != nil || stored.document == content.document)
+    left = isSame ? nil : Left(meta: stored.meta, document: stored.document)
   }
 
   /// The content has no revision of its own. This meta is stored beside it.
   mutating func placeBeside(_ stored: Meta?) {
     isByWriter = false
-    left = Left(meta: stored)
+    left = Left(meta: stored, document: content.document)
   }
 
   /// The server has the state again. Its expiry is not known.

@@ -1,16 +1,12 @@
-/// The questions that a replica has asked its server, and the loads that wait for an answer.
+/// The reads that a replica has sent, and the loads that wait for an answer.
 struct OutstandingReads: Sendable {
   /// A read without an answer.
   struct Read: Equatable, Sendable {
     let number: UInt64
-    /// Its number among all questions.
-    let question: UInt64
     /// How often the verified version had changed when it was sent.
     let verifiedChanges: UInt64
   }
 
-  /// How many questions were asked: reads and commits.
-  private(set) var asked: UInt64 = 0
   private(set) var sentReads: UInt64 = 0
   private(set) var answeredRead: UInt64 = 0
   /// For each explicit load, the read that has to be answered. An earlier one may have missed what the load asks for.
@@ -28,14 +24,7 @@ struct OutstandingReads: Sendable {
   /// A read is about to be sent.
   mutating func askRead(verifiedChanges: UInt64) -> Read {
     sentReads += 1
-    asked += 1
-    return Read(number: sentReads, question: asked, verifiedChanges: verifiedChanges)
-  }
-
-  /// A commit is about to be sent. Returns its number among all questions.
-  mutating func askCommit() -> UInt64 {
-    asked += 1
-    return asked
+    return Read(number: sentReads, verifiedChanges: verifiedChanges)
   }
 
   /// A read was answered, and so were the ones before it.

@@ -163,13 +163,13 @@ extension Replica {
       // This is our own version: the commit took effect, and the server that has it now, or has lost it since, has not
       // kept its operation.
       return accepted(commit, made.revision, made.parent, vitals, made: made)
-        + look(at: stored, question: commit.question, vitals: vitals)
+        + look(at: stored, vitals: vitals)
     }
     var isUnread = false
     // The answer leaves out the document, but a read may bring it.
     if case .oversized(let bytes) = stored.content { isUnread = bytes <= policy.maximumBytes }
     let isOutdated = isUnread || commit.verifiedChanges != verified.changes && !isNewer(stored)
-    let actions = isOutdated ? [.read] : look(at: stored, question: commit.question, vitals: vitals)
+    let actions = isOutdated ? [.read] : look(at: stored, vitals: vitals)
     switch commit.purpose {
     case .repair(let refused):
       guard !isOutdated, refused.kind == .restore, refused.stored == stored else { return actions }
@@ -317,8 +317,13 @@ extension Replica {
       actions += [.status(.loading(false)), .status(.loadError(error))] + resume(questions.takeLoads(), error)
     }
     var refused = pending.takeWaiters() + pending.takeLaterUpdates() + pending.takeUpdates()
-    if inFlight?.isSent == false {
+    if let commit = inFlight, !commit.isSent {
       refused += (outgoing.commit?.waiters.takeAll() ?? []) + (outgoing.commit?.waiters.takeUpdates() ?? [])
+      // Updates that may have taken effect continue to wait for the server's answer.
+      if !commit.updates.isEmpty, !commit.isInterrupted {
+        refused += commit.updates
+        giveUp(commit)
+      }
     }
     refused += pending.takeVerified()
     let reset = pending.takeReset()

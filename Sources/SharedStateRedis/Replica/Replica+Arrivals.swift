@@ -44,6 +44,7 @@ extension Replica {
     if online?.repairs.overtaken() ?? false { actions.append(.read) }
     verified.raiseFloor(to: message.revision)
     verified.add(message.meta, content, vitals)
+    online?.isServerKnown = true
     return actions + confirm(content, message.revision, message.meta, isByWriter: true) + advance()
   }
 
@@ -105,21 +106,22 @@ extension Replica {
     // If two answers arrive out of order, either may be the newer one.
     let isOvertaken = number < questions.answeredRead && state != confirmed.state
     let read = answer(read: number)
-    let isFirst = !wasRead
+    // The expiry timer does not run without a connection.
+    let isExpiring = !wasRead && policy.timeToLive > 0 && stored.content != .absent
+    let isFirst = !(online?.isServerKnown ?? false)
     if phase == .reading { online?.phase = .live }
     online?.wasRead = true
+    online?.isServerKnown = true
     let isOutdated = isOvertaken || read.verifiedChanges != verified.changes && !isNewer(stored)
-    let actions = isOutdated ? [.read] : look(at: stored, question: read.question, isFirst: isFirst, vitals: vitals)
-    outcomes.finish(pending.verify(read: number, state))
-    // The expiry timer does not run without a connection.
-    let isExpiring = isFirst && policy.timeToLive > 0 && stored.content != .absent
+    let actions = isOutdated ? [.read] : look(at: stored, isFirst: isFirst, vitals: vitals)
+    outcomes.finish(pending.verify(read: number, confirmed.isReplaced(by: stored) ? storedState : state))
     return actions + (isExpiring ? [.readLater(milliseconds: policy.timeToLive)] : []) + advance()
   }
 
   /// A read was answered, and so were the ones before it. Returns it, or a new one if it is not known any more.
   private mutating func answer(read number: UInt64) -> OutstandingReads.Read {
     questions.answer(read: number)
-    var read = OutstandingReads.Read(number: number, question: questions.asked, verifiedChanges: verified.changes)
+    var read = OutstandingReads.Read(number: number, verifiedChanges: verified.changes)
     while let first = online?.reads.first, first.number <= number {
       read = first
       online?.reads.removeFirst()
@@ -200,15 +202,8 @@ extension Replica {
 
   /// Compares the stored value with the verified version.
   ///
-  /// - Parameters:
-  ///   - question: The number of the question that this answers.
-  ///   - isFirst: Whether this is the first answer on a connection, so that the server may be another one.
-  mutating func look(
-    at stored: StoredValue,
-    question: UInt64,
-    isFirst: Bool = false,
-    vitals: Vitals
-  ) -> [Action] {
+  /// - Parameter isFirst: Whether this is the first news of a connection, so that the server may be another one.
+  mutating func look(at stored: StoredValue, isFirst: Bool = false, vitals: Vitals) -> [Action] {
     verified.raiseFloor(to: stored.revision)
     verified.decideMeta(by: stored.meta)
     // The repair for this stored value is under way already.
@@ -286,8 +281,8 @@ extension Replica {
       case .follow, .show, .leave, .wait(.moment): break
       }
     }
-    // A local change must not wait for a whole anti-entropy interval.
-    if verdict == .wait(.antiEntropy), hasPendingChange {
+    // What the program has requested must not wait for a whole anti-entropy interval.
+    if verdict == .wait(.antiEntropy), isWanted {
       return online?.repairs.wait?.isOver ?? false ? .giveBack : .wait(.moment)
     }
     // A later version was confirmed and is gone. Restoring the verified one would go back, so it gets a new revision.
@@ -323,9 +318,9 @@ extension Replica {
     case .leave:
       online?.repairs.drop()
       // An edit that is shown was evicted before it had a revision.
-      let isEdited = lastVerified.restorable == nil && confirmed.content.document != nil
+      let isEdited = lastVerified.restorable == nil && confirmed.content != .absent
       if isEdited, stored.content == .absent { return show(stored) }
-      confirmed.compare(with: stored.meta)
+      confirmed.compare(with: stored)
       return []
     case .adopt:
       let isLoss = stored.revision < lastVerified.revision && stored.content != confirmed.content
@@ -369,7 +364,7 @@ extension Replica {
   mutating func show(_ stored: StoredValue) -> [Action] {
     let revision = max(stored.revision, confirmed.revision)
     guard stored.content != confirmed.content || unreadable != nil || stored.revision > confirmed.revision else {
-      confirmed.compare(with: stored.meta)
+      confirmed.compare(with: stored)
       return []
     }
     let actions = confirm(stored.content, revision, stored.meta)

@@ -54,8 +54,6 @@ extension Replica {
     var sighting: Vitals?
     /// The highest revision known when it was sent first. The revision that it makes is higher.
     var floor = Revision.none
-    /// Its number among the questions asked.
-    var question: UInt64 = 0
     /// How often the verified version had changed when it was sent.
     var verifiedChanges: UInt64 = 0
     var waiters = Waiters()
@@ -162,7 +160,7 @@ extension Replica {
     guard maySend(commit) else { return nil }
     let isRetry = commit.wasSent
     (commit.isSent, commit.wasSent) = (true, true)
-    (commit.question, commit.verifiedChanges) = (questions.askCommit(), verified.changes)
+    commit.verifiedChanges = verified.changes
     if !commit.isInterrupted {
       (commit.floor, commit.runID, commit.sighting) = (verified.floor, online?.circumstances.runID, vitals)
     }
@@ -254,7 +252,8 @@ extension Replica {
   /// Gives up a commit: its reply is no longer of interest.
   mutating func giveUp(_ commit: OutstandingCommit) {
     outgoing = .nothing
-    if commit.isInterrupted { hasUndecided = true }
+    // The server does not remember a restoration, which makes no version of its own.
+    if commit.isInterrupted, !commit.isRestoring { hasUndecided = true }
   }
 
   /// Begins a commit that needs no encoding: a repair or a reset.

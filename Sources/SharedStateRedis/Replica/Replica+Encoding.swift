@@ -91,7 +91,7 @@ extension Replica {
       stored: storedState,
       expected: confirmed.expectedMeta,
       verifiedLineage: lastVerified.meta?.lineage,
-      basis: confirmed.expectedMeta == nil ? confirmed.content.document : nil,
+      basis: confirmed.basis,
       isMerged: policy.conflict.keepsOtherChanges && unreadable == nil,
       isReplacement: unreadable != nil
     )
@@ -191,7 +191,7 @@ extension Replica {
   }
 
   /// The confirmed content with the revision that the server is expected to have.
-  private var storedState: State { State(revision: confirmed.storedRevision, content: confirmed.content) }
+  var storedState: State { State(revision: confirmed.storedRevision, content: confirmed.content) }
 
   /// Encodes a local change once more later: it would yield to a state that is outdated.
   private mutating func encodeAgain(stamp: UInt64, _ waiters: Waiters) -> [Action] {

@@ -25,6 +25,8 @@ package struct Replica: Sendable {
     let circumstances: Circumstances
     /// Whether a read was answered.
     var wasRead = false
+    /// Whether a reply or a message has shown which version the server has, so that it is not another one than before.
+    var isServerKnown = false
     /// The reads without an answer.
     var reads: [OutstandingReads.Read] = []
     /// The newest change that was announced without its document while our own commit was under way.
@@ -282,7 +284,7 @@ package struct Replica: Sendable {
     return [.status(.loadError(error))] + advance()
   }
 
-  /// The threads that serve the value are held up, or are not any more (`nil`).
+  /// The thread that serves the value is held up, or is not any more (`nil`).
   package mutating func heldUp(by error: RedisSharedStateError?) -> [Action] {
     guard let error else { return advance() }
     reports.loadStatusChanged()
@@ -339,6 +341,8 @@ package struct Replica: Sendable {
   }
 
   private mutating func nextCommit() -> [Action] {
+    // The read shortens the wait for other services.
+    if phase == .live, isWanted, online?.repairs.wait?.grace == .antiEntropy { return [.read] }
     guard mayBeginCommit, online?.isPausing == false, !isCommitUnderWay else { return [] }
     if let commit = inFlight {
       if passesOverVerified(commit) {

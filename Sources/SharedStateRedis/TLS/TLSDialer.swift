@@ -22,12 +22,13 @@
     ///   ``RedisSharedStateError/Code/disconnected``, ``RedisSharedStateError/Code/timedOut``.
     package func dial(
       _ endpoint: RedisEndpoint,
-      until deadline: Instant
+      until deadline: inout Instant
     ) throws(RedisSharedStateError) -> any Transport {
-      guard case .tcp(let host, _) = endpoint else { return try base.dial(endpoint, until: deadline) }
+      guard case .tcp(let host, _) = endpoint else { return try base.dial(endpoint, until: &deadline) }
       // An unusable file is reported whether or not the server answers.
       let context = try currentContext()
-      return try secure(try base.dial(endpoint, until: deadline), host, context, until: deadline)
+      let transport = try base.dial(endpoint, until: &deadline)
+      return try secure(transport, host, context, until: deadline)
     }
 
     /// Agrees with the server on a secure connection, over a transport that is connected.

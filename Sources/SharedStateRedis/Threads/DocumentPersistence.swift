@@ -87,7 +87,9 @@ private final class DocumentPersistence<Value: Sendable>: BoxPersistence, Replic
   func load(within timeout: Duration?) async throws {
     try await store.traced("load", of: name) {
       let id = try state.withLock { $0.membership }.get()
-      try await store.link.wait { completion in store.link.load(id, within: timeout, completion: completion) }
+      try await store.link.wait { state, callback throws(RedisSharedStateError) in
+        try state.load(id, within: timeout, now: .now, callback: callback)
+      }
     }
   }
 

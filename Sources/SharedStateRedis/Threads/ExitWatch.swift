@@ -53,13 +53,14 @@ final class ExitWatch: Sendable {
 
     init(of store: RedisStore, within timeout: Duration) {
       deadline = .now + timeout
-      waiters = store.link.flush(until: deadline) { [isDone] _ in isDone.signal() }.count
+      waiters = store.link.flush(until: deadline) { [isDone] _ in isDone.signal() }.waiters.count
     }
 
     func wait() {
       for _ in 0..<waiters {
-        let (seconds, attoseconds) = (deadline - .now).components
-        let nanoseconds = max(0, Int(clamping: seconds)) * 1_000_000_000 + max(0, Int(attoseconds / 1_000_000_000))
+        // Dispatch counts in nanoseconds, so more than a year may be more than it can count.
+        let (seconds, attoseconds) = min(max(.zero, deadline - .now), .seconds(31_536_000)).components
+        let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
         guard isDone.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .success else { return }
       }
     }

@@ -4,8 +4,7 @@ typealias Job = LinkState.Effect
 /// What remains to be done after the lock was released.
 struct RemainingEffects: Sendable {
   var jobs: [Job] = []
-  var wakesWriter = false
-  var wakesSubscriber = false
+  var wakesThread = false
   /// Jobs that are not to be done any more. They are released without the lock.
   var dropped: [Job] = []
   /// The encoding of a commit that the caller sends itself.
@@ -37,7 +36,7 @@ extension Link {
     case .resume(_, let error, _, let callbacks):
       for callback in callbacks { callback(error.map(Result.failure) ?? .success(nil)) }
     case .answer(_, let stored, let callback): callback(.success(stored))
-    case .wake(let purpose): wake(purpose)
+    case .wake: waker.wake()
     case .statusChanged(let session, let isLive, let number): onStatusChange(session, isLive, number)
     case .sessionChanged(let session): telemetry.sessionChanged(session)
     case .incident(let name, let incident): telemetry.happened(incident, to: name)
@@ -59,12 +58,11 @@ extension Link {
 }
 
 extension RemainingEffects {
-  /// Adds effects. Threads are woken before any of the others is performed.
+  /// Adds effects. The thread is woken before any of the others is performed.
   mutating func add(_ effects: [LinkState.Effect]) {
     for effect in effects {
       switch effect {
-      case .wake(.writer): wakesWriter = true
-      case .wake(.subscriber): wakesSubscriber = true
+      case .wake: wakesThread = true
       case .settled(_, nil): break
       default: jobs.append(effect)
       }

@@ -6,90 +6,92 @@ extension Link {
   /// In microseconds.
   private static let longestTravel: UInt64 = 1_000
 
-  /// The body of the task that has both roles. Runs until the task or the schedule ends.
+  /// The body of the task that has the role. Runs until the task or the schedule ends.
   func run(_ turn: UInt64, on schedule: any Schedule) async {
-    var waits = PerConnection { _ in Wait.none }
-    while !schedule.hasEnded {
-      for purpose in [ConnectionPurpose.subscriber, .writer] {
-        guard let report = report(of: purpose, &waits) else { continue }
-        guard let wait = await proceed(purpose, after: report, turn, on: schedule) else { return }
-        waits[purpose] = wait
-      }
-      if !schedule.hasEnded { await sleep(&waits, on: schedule) }
+    var report = Report.nothing
+    while let wait = await proceed(after: report, turn, on: schedule) {
+      // Resumes all waiters with an error.
+      guard let next = await sleep(wait, on: schedule) else { return _ = stop() }
+      report = next
     }
-    // Resumes all waiters with an error.
-    stop()
   }
 
-  /// Takes the steps of a role until it waits; `nil`: the task ends.
-  private func proceed(
-    _ purpose: ConnectionPurpose,
-    after report: Report,
-    _ turn: UInt64,
-    on schedule: any Schedule
-  ) async -> Wait? {
+  /// Takes the steps of the role until it waits; `nil`: the task ends.
+  private func proceed(after report: Report, _ turn: UInt64, on schedule: any Schedule) async -> Wait? {
     var report = report
     while true {
-      switch decide(purpose, after: report) {
+      switch decide(after: report) {
       case .perform:
-        // Nothing takes the roles away, because no watch looks for slow code here, and no time passes meanwhile.
+        // Nothing takes the role away, because no watch looks for slow code here, and no time passes meanwhile.
         report = performJobs(turn) ?? .nothing
-      case .connect:
-        report = await connect(purpose, on: schedule)
-      case .exchange(let open, let requests, let until):
+      case .connect(let epoch):
+        report = await connect(epoch, on: schedule)
+      case .exchange(let connections, let requests, let until):
         do throws(RedisSharedStateError) {
-          if !requests.isEmpty {
+          for purpose in [ConnectionPurpose.writer, .subscriber] where !requests[purpose].isEmpty {
             await travel(on: schedule)
-            try open.connection.send(requests)
+            try connections[purpose].connection.send(requests[purpose])
           }
-          return Wait(connection: open.connection, until: until)
+          return Wait(connections: connections, until: until)
         } catch {
           report = .failed(error)
         }
-      case .close(let open):
-        open.connection.close()
+      case .close(let connections):
+        for open in connections.values { open.connection.close() }
         report = .nothing
       case .wait(let until): return Wait(until: until)
-      case .end: return endThread() ? nil : Wait(until: .never)
+      case .end: return nil
       }
     }
   }
 
-  private func connect(_ purpose: ConnectionPurpose, on schedule: any Schedule) async -> Report {
-    guard let connector = connector as? any ScheduledConnector else { return .nothing }
-    let deadline = Instant.now + connectTimeout
-    await travel(on: schedule)
-    defer { connector.stopConnecting(waker) }
+  private func connect(_ epoch: UInt64, on schedule: any Schedule) async -> Report {
     do throws(RedisSharedStateError) {
-      while true {
-        waker.clear()
-        if let connection = try connector.open(purpose, waker) {
-          return .opened(OpenConnection(connection: connection), connection.facts)
-        }
-        guard .now < deadline, !schedule.hasEnded else { throw .timedOut(operation: "connect") }
-        await waker.wait(until: min(deadline, expireWaiters() ?? deadline))
-      }
+      let subscriber = try await open(.subscriber, on: schedule)
+      guard goesOnConnecting(epoch) else { throw .stopped }
+      let writer = try await open(.writer, on: schedule)
+      let connections = PerConnection { $0 == .writer ? writer : subscriber }
+      return .opened(connections, PerConnection { connections[$0].connection.facts })
     } catch {
       return .failed(error)
     }
   }
 
-  /// Sleeps until a role has something to do.
-  private func sleep(_ waits: inout PerConnection<Wait>, on schedule: any Schedule) async {
-    var deadline = end(of: waits)
-    for case .wakeUp(let by?)? in interests(of: waits).values { deadline = min(deadline, by) }
-    if !arrivals(waits).values.contains(true) {
-      loan.offer()
-      await waker.wait(until: deadline)
-      loan.takeBack()
+  private func open(
+    _ purpose: ConnectionPurpose,
+    on schedule: any Schedule
+  ) async throws(RedisSharedStateError) -> OpenConnection {
+    guard let connector = connector as? any ScheduledConnector else { throw .stopped }
+    let deadline = Instant.now + connectTimeout
+    await travel(on: schedule)
+    defer { connector.stopConnecting(waker) }
+    while true {
+      waker.clear()
+      if let connection = try connector.open(purpose, waker) { return OpenConnection(connection: connection) }
+      guard .now < deadline, !schedule.hasEnded else { throw .timedOut(operation: "connect") }
+      await waker.wait(until: min(deadline, expireWaiters() ?? deadline))
     }
-    if arrivals(waits).values.contains(true) { await travel(on: schedule) }
-    note(arrivals(waits), in: &waits)
   }
 
-  private func arrivals(_ waits: PerConnection<Wait>) -> PerConnection<Bool> {
-    let interests = interests(of: waits)
-    return PerConnection { if case .arrived? = interests[$0] { true } else { false } }
+  /// Sleeps until the role has something to do, and returns its report; `nil`: the schedule has ended.
+  private func sleep(_ wait: Wait, on schedule: any Schedule) async -> Report? {
+    while !schedule.hasEnded {
+      if !arrivals(wait).values.contains(true) {
+        var deadline = wait.until
+        for case .wakeUp(let by?)? in wait.interests.values { deadline = min(deadline, by) }
+        loan.offer()
+        await waker.wait(until: deadline)
+        loan.takeBack()
+      }
+      if arrivals(wait).values.contains(true) { await travel(on: schedule) }
+      if let report = endWait(wait, arrivals(wait)) { return report }
+    }
+    return nil
+  }
+
+  private func arrivals(_ wait: Wait) -> PerConnection<Bool> {
+    let interests = wait.interests
+    return PerConnection { interests[$0]?.isArrived ?? false }
   }
 
   /// Waits for a time that the seed determines.

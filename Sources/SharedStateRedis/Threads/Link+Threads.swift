@@ -1,32 +1,23 @@
 import SharedStateDependencies
 import Synchronization
 
-/// The thread: asks each role for its next step, performs it, reports the result, and sleeps when both roles wait.
+/// The thread: asks its role for the next step, performs it, reports the result, and sleeps when the role waits.
 extension Link {
   typealias Step = Role<OpenConnection>.Step
   typealias Report = Role<OpenConnection>.Report
 
-  /// What a role waits for, and what has ended the wait.
+  /// What the role waits for.
   struct Wait {
     /// `nil`: nothing but a wake-up.
-    var connection: (any RedisConnection)?
+    var connections: PerConnection<OpenConnection>?
     var until: Instant
-    /// Whether something has arrived on the connection.
-    var hasArrived = false
-    /// Whether the role was woken, or has waited for long enough.
-    var isOver = false
-    /// Why the system does not wait for the connection.
-    var failure: RedisSharedStateError?
 
-    /// A new thread has waited for nothing.
-    static var none: Wait { Wait(until: .past, isOver: true) }
+    /// What the connections wait for.
+    var interests: PerConnection<Interest?> { PerConnection { connections?[$0].connection.interest } }
   }
 
-  func startThread(_ guarded: inout Guarded, _ remaining: inout RemainingEffects) {
+  func startThread(_ guarded: inout Guarded) {
     guard guarded.lacksThread, guarded.state.mayStartThread(now: .now) else { return }
-    let begun = ConnectionPurpose.allCases.filter { guarded.roles[$0].begin(in: guarded.state) }
-    // It was about to end.
-    guard !guarded.hasThread else { return (remaining.wakesWriter, remaining.wakesSubscriber) = (true, true) }
     do throws(ThreadStarter.Refusal) {
       guarded.lastTurn += 1
       // The thread enters the list immediately.
@@ -34,7 +25,9 @@ extension Link {
       try startThread(guarded.lastTurn, guarded.state.configuration)
       guarded.hasThread = true
     } catch {
-      for purpose in begun { guarded.roles[purpose].refused(error.reason, in: &guarded.state, now: .now) }
+      // Counts as a failed attempt to connect, so that it is tried again.
+      let epoch = guarded.state.session.epoch
+      guarded.state.failed(epoch: epoch, error: .outOfThreads(reason: error.reason), now: .now)
     }
   }
 
@@ -51,45 +44,31 @@ extension Link {
     try threads.start("redis-link", stackSize: CoderStack.size) { [self] in run(turn) }
   }
 
-  /// The body of the thread. Runs until the thread ends or loses the roles. What it has not passed to a role by then
-  /// would be lost, so it receives nothing before that role's turn.
+  /// The body of the thread. Runs until the role ends, or goes to another thread.
   private func run(_ turn: UInt64) {
     jobs.enter(turn, .current)
-    var waits = PerConnection { _ in Wait.none }
-    while serve(&waits, turn) { sleep(&waits) }
+    var report = Report.nothing
+    while let wait = serve(report, turn) { report = sleep(wait) }
   }
 
-  /// Takes the steps of both roles until they wait, and runs postponed jobs for a moment. Returns whether the thread
-  /// continues.
-  private func serve(_ waits: inout PerConnection<Wait>, _ turn: UInt64) -> Bool {
-    // While a connection is opened, nothing else looks at the deadlines.
+  /// Takes the steps of the role until it waits, and runs postponed jobs for a moment; `nil`: the thread ends, or has
+  /// lost its role.
+  private func serve(_ report: Report, _ turn: UInt64) -> Wait? {
+    guard var wait = proceed(after: report, turn) else { return nil }
+    guard guarded.withLock(\.hasPostponed) else { return wait }
+    // Performs what follows from the jobs.
+    wait.until = .past
+    return performPostponed(turn) ? wait : nil
+  }
+
+  /// Takes the steps of the role until it waits; `nil`: the thread ends, or has lost its role.
+  private func proceed(after report: Report, _ turn: UInt64) -> Wait? {
+    // While connections are opened, nothing else looks at the deadlines.
     var deadlines: DeadlineWatch?
     defer { deadlines?.end() }
-    // What has arrived comes before what is to be sent.
-    for purpose in [ConnectionPurpose.subscriber, .writer] {
-      guard let report = report(of: purpose, &waits) else { continue }
-      guard let wait = proceed(purpose, after: report, turn, &deadlines) else { return false }
-      waits[purpose] = wait
-    }
-    guard guarded.withLock(\.hasPostponed) else { return true }
-    // Performs what follows from the jobs.
-    waits[.writer].until = .past
-    return performPostponed(turn)
-  }
-
-  /// Whether the thread ends.
-  func endThread() -> Bool { guarded.withLock { $0.endThread() } }
-
-  /// Takes the steps of a role until it waits; `nil`: the thread ends, or has lost its roles.
-  private func proceed(
-    _ purpose: ConnectionPurpose,
-    after report: Report,
-    _ turn: UInt64,
-    _ deadlines: inout DeadlineWatch?
-  ) -> Wait? {
     var report = report
     while true {
-      switch decide(purpose, after: report) {
+      switch decide(after: report) {
       case .perform:
         guard let performed = performJobs(turn) else { return nil }
         report = performed
@@ -97,84 +76,54 @@ extension Link {
         guard performPostponed(turn) else { return nil }
         report = .nothing
       case .connect(let epoch):
-        report = connect(purpose, epoch, &deadlines)
-      case .exchange(let open, let requests, let until):
+        report = connect(epoch, &deadlines)
+      case .exchange(let connections, let requests, let until):
         do throws(RedisSharedStateError) {
-          if !requests.isEmpty { try open.connection.send(requests) }
-          return Wait(connection: open.connection, until: until)
+          // If one cannot send, the link takes the writer's requests for sent.
+          for purpose in [ConnectionPurpose.writer, .subscriber] where !requests[purpose].isEmpty {
+            try connections[purpose].connection.send(requests[purpose])
+          }
+          return Wait(connections: connections, until: until)
         } catch {
           report = .failed(error)
         }
-      case .close(let open):
-        open.connection.close()
+      case .close(let connections):
+        for open in connections.values { open.connection.close() }
         report = .nothing
       case .wait(let until): return Wait(until: until)
-      case .end: return endThread() ? nil : Wait(until: .never)
+      case .end: return nil
       }
     }
   }
 
-  /// Sleeps until a role has something to do.
-  private func sleep(_ waits: inout PerConnection<Wait>) {
-    do throws(RedisSharedStateError) {
-      let (interests, end) = (interests(of: waits), end(of: waits))
+  /// Sleeps until the role has something to do.
+  private func sleep(_ wait: Wait) -> Report {
+    while true {
+      let interests = wait.interests
       loan.offer()
-      defer { loan.takeBack() }
-      note(try waker.wait(for: interests, until: end), in: &waits)
-    } catch {
-      for purpose in ConnectionPurpose.allCases { waits[purpose].failure = error }
-    }
-  }
-
-  /// What the connections wait for.
-  func interests(of waits: PerConnection<Wait>) -> PerConnection<Interest?> {
-    PerConnection { waits[$0].connection?.interest }
-  }
-
-  /// Until when both roles wait.
-  func end(of waits: PerConnection<Wait>) -> Instant {
-    // The thread itself may have noted a wake-up.
-    guard wakes.load(ordering: .sequentiallyConsistent) == 0 else { return .past }
-    return min(waits[.writer].until, waits[.subscriber].until)
-  }
-
-  /// Notes which waits are over.
-  func note(_ arrived: PerConnection<Bool>, in waits: inout PerConnection<Wait>) {
-    waker.clear()
-    let (woken, now) = (takeWakes(), Instant.now)
-    for purpose in ConnectionPurpose.allCases {
-      waits[purpose].hasArrived = arrived[purpose]
-      waits[purpose].isOver = woken[purpose] || waits[purpose].until <= now
+      let arrived = Result { () throws(RedisSharedStateError) in try waker.wait(for: interests, until: wait.until) }
+      loan.takeBack()
+      switch arrived {
+      case .success(let arrived): if let report = endWait(wait, arrived) { return report }
+      case .failure(let error): return .failed(error)
+      }
     }
   }
 
   /// The report of a role that has waited; `nil`: it continues to wait, because nothing has arrived that it could use
   /// yet.
-  func report(of purpose: ConnectionPurpose, _ waits: inout PerConnection<Wait>) -> Report? {
-    let report = report(of: waits[purpose])
-    // The end of the subscriber's connection ends the writer's too, so the replies that have arrived there come first.
-    // Nothing is sent in between: its outcome would be unknown immediately.
-    if case .failed? = report, purpose == .subscriber, let replies = self.report(of: waits[.writer]) {
-      (waits[.writer].hasArrived, waits[.writer].isOver) = (false, true)
-      guarded.withLock { $0.roles[.writer].note(replies, in: &$0.state, now: .now) }
+  func endWait(_ wait: Wait, _ arrived: PerConnection<Bool>) -> Report? {
+    let isOver = waker.clear() || wait.until <= .now
+    guard let connections = wait.connections else { return isOver ? .nothing : nil }
+    let arrivals = PerConnection { purpose in
+      let connection = connections[purpose].connection
+      // A wake-up may have come from the connection itself.
+      return arrived[purpose] || connection.interest.isArrived ? connection.receive() : Arrivals()
     }
-    return report
+    return isOver || arrivals.values.contains(where: \.isOfUse) ? .arrived(arrivals) : nil
   }
 
-  private func report(of wait: Wait) -> Report? {
-    guard let connection = wait.connection else { return wait.isOver ? .nothing : nil }
-    if let failure = wait.failure { return .failed(failure) }
-    guard wait.hasArrived else { return wait.isOver ? .arrived([], hasHeard: false) : nil }
-    do throws(RedisSharedStateError) {
-      let events = try connection.receive()
-      let hasHeard = connection.hasHeard
-      return wait.isOver || hasHeard || !events.isEmpty ? .arrived(events, hasHeard: hasHeard) : nil
-    } catch {
-      return .failed(error)
-    }
-  }
-
-  /// Runs jobs until there is something to report; `nil`: the thread has lost its roles during one of them, and has
+  /// Runs jobs until there is something to report; `nil`: the thread has lost its role during one of them, and has
   /// done what remains for it to do.
   func performJobs(_ turn: UInt64) -> Report? {
     var (outcome, owner): (Job.Outcome?, Job.Owner?) = (nil, nil)
@@ -200,7 +149,7 @@ extension Link {
     for job in rest { _ = perform(job) }
   }
 
-  /// Runs postponed jobs for a moment. Returns whether the thread still has its roles.
+  /// Runs postponed jobs for a moment. Returns whether the thread still has its role.
   func performPostponed(_ turn: UInt64) -> Bool {
     let end = Instant.now + JobList.slice
     var outcomes: [Job.Outcome] = []
@@ -220,28 +169,43 @@ extension Link {
     }
   }
 
-  /// The rest of a thread that has lost its roles during a job: runs the other jobs of its owner.
+  /// The rest of a thread that has lost its role during a job: runs the other jobs of its owner.
   private func performLate(_ outcome: Job.Outcome?, of owner: Job.Owner?) {
     var outcome = outcome
     while let job = nextLate(after: outcome, of: owner) { outcome = perform(job) }
   }
 
-  private func connect(_ purpose: ConnectionPurpose, _ epoch: UInt64, _ deadlines: inout DeadlineWatch?) -> Report {
+  private func connect(_ epoch: UInt64, _ deadlines: inout DeadlineWatch?) -> Report {
     var timeout = connectTimeout
     if deadlines == nil {
       do throws(ThreadStarter.Refusal) {
         deadlines = try DeadlineWatch(on: threads) { [self] in expireWaiters() }
       } catch {
         telemetry.threadRefused("redis-deadlines", error)
-        // Without it, this thread has to look at the deadlines between attempts.
+        // Without it, this thread has to look at the deadlines before each connection.
         timeout = min(timeout, DeadlineWatch.longestPause)
       }
     }
     do throws(RedisSharedStateError) {
-      let connection = try connector.connect(purpose: purpose, pass: epoch, waker: waker, deadline: .now + timeout)
-      return .opened(OpenConnection(connection: connection), connection.facts)
+      // A connection that is released is closed.
+      let connections = try PerConnection { (purpose) throws(RedisSharedStateError) in
+        guard goesOnConnecting(epoch) else { throw .stopped }
+        let deadline = Instant.now + timeout
+        return OpenConnection(
+          connection: try connector.connect(purpose: purpose, pass: epoch, waker: waker, deadline: deadline)
+        )
+      }
+      return .opened(connections, PerConnection { connections[$0].connection.facts })
     } catch {
       return .failed(error)
+    }
+  }
+
+  /// Resumes the waiters whose deadline has passed, and returns whether the connections of this epoch are still wanted.
+  func goesOnConnecting(_ epoch: UInt64) -> Bool {
+    update { guarded in
+      guarded.state.expireWaiters(now: .now)
+      return guarded.state.session.isConnecting(epoch)
     }
   }
 
@@ -255,25 +219,19 @@ extension Link {
 
   // MARK: What is next
 
-  func decide(_ purpose: ConnectionPurpose, after report: Report) -> Step {
+  func decide(after report: Report) -> Step {
     let departed = takeDepartures()
     let (step, remaining, needsWatch) = guarded.withLock { guarded -> (Step, RemainingEffects, Bool) in
       var remaining = RemainingEffects()
       for id in departed { guarded.state.leave(id) }
-      startThread(&guarded, &remaining)
-      var report = report
-      // The subscriber may report what was left of the writer's jobs by another thread.
-      if purpose == .subscriber, case .performed(let outcomes) = report {
-        for outcome in outcomes { guarded.note(outcome, &remaining) }
-        report = .performed([])
-      }
-      let step = nextStep(for: purpose, after: report, &guarded, &remaining)
+      let step = nextStep(after: report, &guarded, &remaining)
       guard case .perform = step else { return (step, remaining, false) }
       return (step, remaining, schedule == nil && guarded.beginWatch())
     }
+    // Another thread may wait by now.
+    if case .end = step { return step }
     // The thread itself is awake.
-    if remaining.wakesWriter { note(wakeOf: .writer) }
-    if remaining.wakesSubscriber { note(wakeOf: .subscriber) }
+    if remaining.wakesThread { waker.skipNextWait() }
     if needsWatch { JobWatch.shared.add(self) }
     if remaining.measures { measure() }
     return step
@@ -288,29 +246,23 @@ extension Link {
       if !telemetry.metrics.traffic.isEmpty { guarded.state.measurements.touch() }
       return guarded.state.measurements.isDue
     }
-    if isDue { note(wakeOf: .writer) }
+    if isDue { waker.skipNextWait() }
   }
 
-  /// The next job of a thread that has lost its roles.
+  /// The next job of a thread that has lost its role.
   private func nextLate(after outcome: Job.Outcome?, of owner: Job.Owner?) -> Job? {
-    // Without an owner, no user code was called, and there is nothing to set aside.
     let (next, remaining) = guarded.withLock { guarded -> (Job?, RemainingEffects) in
       var remaining = RemainingEffects()
       if let outcome { guarded.note(outcome, &remaining) }
-      guard let owner else { return (nil, remaining) }
-      takeEffects(of: &guarded, into: &remaining)
-      guarded.setAside(&remaining, behind: owner)
-      guarded.wakeForEffects(&remaining)
-      // Jobs of other owners may be among them. They do not change the owner that this thread works for.
-      return (guarded.nextJob(ofSlow: owner), remaining)
+      // Without an owner, no user code was called.
+      return (owner.flatMap { guarded.nextJob(ofLate: $0, &remaining) }, remaining)
     }
     wake(remaining)
     return next
   }
 
-  /// The next step of a role. Effects that only wake the thread, or that are set aside, take no step.
+  /// The next step of the role. Effects that only wake the thread, or that are set aside, take no step.
   private func nextStep(
-    for purpose: ConnectionPurpose,
     after report: Report,
     _ guarded: inout Guarded,
     _ remaining: inout RemainingEffects
@@ -319,9 +271,10 @@ extension Link {
     while true {
       let now = Instant.now
       remaining.measures = guarded.isTimeToMeasure(at: now) || remaining.measures
-      let step = guarded.roles[purpose].next(after: report, in: &guarded.state, now: now)
-      guard case .perform(let effects) = step else { return step }
-      add(effects, of: guarded.state, to: &remaining)
+      let step = guarded.role.next(after: report, in: &guarded.state, now: now)
+      if case .connect = step { guarded.isConnecting = true } else { guarded.isConnecting = false }
+      guard case .perform(let effects) = step else { return guarded.end(at: step) }
+      remaining.add(effects)
       guarded.setAside(&remaining)
       let hasJobs = jobs.append(remaining.jobs)
       remaining.jobs = []
@@ -330,8 +283,8 @@ extension Link {
     }
   }
 
-  /// Called at each tick: hands the roles to another thread if a job takes too long. Where that thread cannot be
-  /// started, they stay where they are until the next tick.
+  /// Called at each tick: hands the role to another thread if a job takes too long. Where that thread cannot be
+  /// started, it stays where it is until the next tick.
   ///
   /// - Returns: Whether to look again.
   func checkJobs() -> Bool {
@@ -345,10 +298,10 @@ extension Link {
       } catch {
         refusal = error
       }
-      startThread(&guarded, &remaining)
+      startThread(&guarded)
       guarded.noteHeldUp(by: refusal, now: .now, &remaining)
       // No other thread performs them.
-      if !guarded.hasThread || guarded.heldUp != nil { takeEffects(of: &guarded, into: &remaining) }
+      if !guarded.hasThread || guarded.heldUp != nil { takeEffects(of: &guarded, isBehind: false, into: &remaining) }
       let isBusy = isTooLong != nil || guarded.lacksThread
       return (guarded.goesOnWatching(isBusy: isBusy), refusal, remaining)
     }
@@ -357,7 +310,7 @@ extension Link {
     return isBusy
   }
 
-  /// Gives the roles of a thread that a job holds up to a new thread.
+  /// Gives the role of a thread that a job holds up to a new thread.
   private func relieve(_ guarded: inout Guarded, _ remaining: inout RemainingEffects) throws(ThreadStarter.Refusal) {
     let turn = guarded.lastTurn + 1
     let configuration = guarded.state.configuration
@@ -372,7 +325,7 @@ extension Link {
       // The job was a postponed one.
       guarded.served = nil
     } else {
-      guarded.slow[owner, default: SlowOwner()].threads += 1
+      guarded.slow[owner, default: SlowOwner()].hasThread = true
     }
     remaining.jobs = relieved.jobs
     guarded.setAside(&remaining)
@@ -380,22 +333,29 @@ extension Link {
 }
 
 extension Link.Guarded {
-  /// Takes the outcome of a job, whichever role or thread has performed it.
+  /// Takes the outcome of a job, whichever thread has performed it.
   mutating func note(_ outcome: Job.Outcome, _ remaining: inout RemainingEffects) {
-    roles[.writer].note(outcome, in: &state, now: .now)
-    // Its connection sends the request.
-    if case .encoded = outcome { remaining.wakesWriter = true }
+    role.note(outcome, in: &state, now: .now)
+    // The thread sends the request.
+    if case .encoded = outcome { remaining.wakesThread = true }
   }
+
+  /// Whether the link's thread has left effects that it performs next.
+  var hasLeftEffects: Bool { hasActiveThread && state.hasEffects }
+
+  /// Whether a thread will soon perform what is left for it.
+  var hasActiveThread: Bool { hasThread && !isConnecting }
 
   /// Whether there are postponed jobs for the thread.
   fileprivate var hasPostponed: Bool { served != nil || postponed.first != nil }
 
-  /// Whether the thread ends, because neither role is needed. Decided under the lock, so that the next caller that
-  /// needs the server starts a new thread.
-  fileprivate mutating func endThread() -> Bool {
-    guard !roles[.writer].isTaken, !roles[.subscriber].isTaken, !hasPostponed else { return false }
+  /// Ends the thread if its role does and there are no postponed jobs. Decided under the lock, so that the next caller
+  /// that needs the server starts a new thread.
+  fileprivate mutating func end(at step: Link.Step) -> Link.Step {
+    guard case .end = step else { return step }
+    if hasPostponed { return .wait(until: .never) }
     hasThread = false
-    return true
+    return .end
   }
 
   /// Whether it is time to look after the metrics, at most once a second.
@@ -407,13 +367,10 @@ extension Link.Guarded {
 
   // MARK: The watch
 
-  /// Whether a role has no thread, although it needs one: it was not needed before, or the system has refused it.
-  var lacksThread: Bool {
-    guard !roles[.writer].isTaken || !roles[.subscriber].isTaken else { return false }
-    return state.session.phase != .idle && state.session.phase != .stopped
-  }
+  /// Whether the role has no thread, although it needs one: it was not needed before, or the system has refused it.
+  var lacksThread: Bool { !hasThread && state.session.phase != .idle && state.session.phase != .stopped }
 
-  /// Notes whether a job keeps the roles because no other thread can be started. After a second, the `loadError` of
+  /// Notes whether a job keeps the role because no other thread can be started. After a second, the `loadError` of
   /// every value says so.
   fileprivate mutating func noteHeldUp(
     by refusal: ThreadStarter.Refusal?,
@@ -433,8 +390,7 @@ extension Link.Guarded {
   }
 
   func wakeForEffects(_ remaining: inout RemainingEffects) {
-    guard state.hasEffects else { return }
-    (remaining.wakesWriter, remaining.wakesSubscriber) = (true, true)
+    if state.hasEffects { remaining.wakesThread = true }
   }
 
   /// Notes that there are jobs, and returns whether ``JobWatch`` has to begin to watch.

@@ -2,27 +2,29 @@ import SharedState
 import Synchronization
 
 extension Link {
-  /// Returns once the callback of a waiter is called. A cancellation ends the wait immediately, and forgets the waiter.
+  /// Returns the answer for a waiter. A cancellation ends the wait immediately, and forgets the waiter.
   ///
-  /// - Parameter begin: Makes the waiter, with that callback.
+  /// - Parameters:
+  ///   - id: As for ``ask(sending:_:_:)``.
+  ///   - begin: Makes the waiter, under the lock.
+  ///   - onCancellation: Ends the waiter instead, and may throw another error than `CancellationError`.
   /// - Throws: The error of the waiter, or `CancellationError`.
-  func wait(_ begin: (@escaping LinkState.WaiterCallback) -> LinkState.WaiterID?) async throws {
-    try await wait(begin) { forget([$0]) }
-  }
-
-  /// - Parameter onCancellation: Ends the waiter, and may throw another error than `CancellationError`.
+  @discardableResult
   func wait(
-    _ begin: (@escaping LinkState.WaiterCallback) -> LinkState.WaiterID?,
-    onCancellation: (LinkState.WaiterID) throws -> Void
-  ) async throws {
+    sending id: LinkState.ReplicaID? = nil,
+    _ begin: (inout LinkState, @escaping LinkState.WaiterCallback) throws(RedisSharedStateError) -> LinkState.WaiterID,
+    onCancellation: ((LinkState.WaiterID) throws -> Void)? = nil
+  ) async throws -> StoredValue? {
     let waiter = Mutex<LinkState.WaiterID?>(nil)
     do {
-      let _: StoredValue? = try await withCancellableContinuation { continuation in
-        let id = begin { continuation.resume(with: $0.mapError { $0 }) }
-        waiter.withLock { $0 = id }
+      return try await withCancellableContinuation { continuation in
+        let made = ask(sending: id, { continuation.resume(with: $0.mapError { $0 }) }, begin)
+        waiter.withLock { $0 = made }
       }
     } catch let error as CancellationError {
-      if let id = waiter.withLock({ $0 }) { try onCancellation(id) }
+      if let made = waiter.withLock({ $0 }) {
+        if let onCancellation { try onCancellation(made) } else { forget([made]) }
+      }
       throw error
     }
   }

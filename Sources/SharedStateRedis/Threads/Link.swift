@@ -10,10 +10,12 @@ import Synchronization
 package final class Link: Sendable {
   struct Guarded {
     var state: LinkState
-    var roles = PerConnection { Role<OpenConnection>($0) }
-    /// Whether a thread has both roles.
+    var role = Role<OpenConnection>()
+    /// Whether a thread has the role.
     var hasThread = false
-    /// Owners whose code kept the thread for so long that another one took over its roles, or whose jobs are postponed.
+    /// Whether that thread is opening connections, which may take long. Others perform all effects then.
+    var isConnecting = false
+    /// Owners whose code kept the thread for so long that another one took over its role, or whose jobs are postponed.
     var slow: [Job.Owner: SlowOwner] = [:]
     /// The owners whose jobs are postponed, and the one that had its turn last.
     var postponed = Queue<Job.Owner>()
@@ -24,7 +26,7 @@ package final class Link: Sendable {
     var batches: UInt64 = 0
     /// What ``JobWatch`` has seen of them; `nil`: it does not watch.
     var watched: (batches: UInt64, idleTicks: Int)?
-    /// Since when a job has kept the roles because no other thread could be started, and whether the values report
+    /// Since when a job has kept the role because no other thread could be started, and whether the values report
     /// that.
     var heldUp: (since: Instant, isReported: Bool)?
     /// When to look after the metrics next.
@@ -36,17 +38,12 @@ package final class Link: Sendable {
   /// under `guarded`.
   private let departures = Mutex<[LinkState.ReplicaID]>([])
 
-  /// Whether a change has ever been given up; written with `guarded` held.
-  private let hasGivenUp = Atomic(false)
-
   let jobs = JobList()
   let loan = Loan()
   let quickEncoding: Duration
   let connector: any RedisConnector
   let connectTimeout: Duration
   let waker: Waker
-  /// The connections that the thread has to look at, one bit for each, because of a wake-up.
-  let wakes = Atomic<UInt8>(0)
   let threads: ThreadStarter
   /// Replaces the thread in a test's world.
   let schedule: (any Schedule)?
@@ -76,13 +73,16 @@ package final class Link: Sendable {
     var state = LinkState(configuration: configuration, seed: Schedules.randomNumber())
     if telemetry.metrics.hasBackEnd { state.measurements.begin() }
     guarded = Mutex(Guarded(state: state))
-    connector.whenMoved { [weak self] in self?.moved() }
+    connector.onServerEvent { [weak self] event in
+      switch event {
+      // Sends nothing to the present server any more, and connects to the one that has taken over.
+      case .moved: self?.update { $0.state.moved(now: .now) }
+      case .unannounced(let sentinel, let error): telemetry.failoversUnannounced(by: sentinel, error)
+      }
+    }
     ForkedChild.watch()
     if schedule == nil { JobWatch.shared.expect() }
   }
-
-  /// Sends nothing to the present server any more, and connects to the one that has taken over.
-  private func moved() { update { $0.state.moved(now: .now) } }
 
   // MARK: Replicas
 
@@ -128,7 +128,7 @@ package final class Link: Sendable {
   package func leave(_ id: LinkState.ReplicaID) {
     if ForkedChild.isCurrent { return }
     departures.withLock { $0.append(id) }
-    wake(.writer)
+    waker.wake()
   }
 
   /// Notes that a share has changed since its last snapshot. Its box is held until the server has acknowledged the
@@ -145,89 +145,37 @@ package final class Link: Sendable {
 
   // MARK: Waiting
 
-  /// Calls back once the server has acknowledged the present value of a replica, with this stamp.
-  package func save(
-    _ id: LinkState.ReplicaID,
-    stamp: UInt64,
-    replacingUnreadable: Bool,
-    within timeout: Duration?,
-    keeping box: AnyObject,
-    completion: @escaping LinkState.WaiterCallback
+  /// Makes a waiter, under the lock. Where there cannot be one, the callback gets the error immediately.
+  ///
+  /// - Parameter id: The value whose commit this thread sends itself, if nothing is under way.
+  func ask(
+    sending id: LinkState.ReplicaID? = nil,
+    _ callback: @escaping LinkState.WaiterCallback,
+    _ begin: (inout LinkState, @escaping LinkState.WaiterCallback) throws(RedisSharedStateError) -> LinkState.WaiterID
   ) -> LinkState.WaiterID? {
-    let kept = RetainedBox(box, since: .now)
-    return begin(completion, sending: id) { state throws(RedisSharedStateError) in
-      try state.save(
-        id,
-        stamp: stamp,
-        replacingUnreadable: replacingUnreadable,
-        within: timeout,
-        now: .now,
-        keeping: kept,
-        callback: completion
-      )
-    }
-  }
-
-  /// Calls back once the update has taken effect, or was found to change nothing, and the box shows it.
-  package func update(
-    _ id: LinkState.ReplicaID,
-    with update: @escaping AtomicUpdate,
-    within timeout: Duration?,
-    completion: @escaping LinkState.WaiterCallback
-  ) -> LinkState.WaiterID? {
-    begin(completion, sending: id) { state throws(RedisSharedStateError) in
-      try state.update(id, with: update, within: timeout, now: .now, callback: completion)
-    }
-  }
-
-  /// Calls back once the stored value of a replica is deleted, and the box shows its default.
-  package func reset(
-    _ id: LinkState.ReplicaID,
-    stamp: UInt64,
-    within timeout: Duration?,
-    keeping box: AnyObject,
-    completion: @escaping LinkState.WaiterCallback
-  ) -> LinkState.WaiterID? {
-    let kept = RetainedBox(box, since: .now)
-    return begin(completion) { state throws(RedisSharedStateError) in
-      try state.reset(id, stamp: stamp, within: timeout, now: .now, keeping: kept, callback: completion)
-    }
-  }
-
-  /// Calls back once the box shows the stored value of a replica.
-  package func load(
-    _ id: LinkState.ReplicaID,
-    within timeout: Duration?,
-    completion: @escaping LinkState.WaiterCallback
-  ) -> LinkState.WaiterID? {
-    begin(completion) { state throws(RedisSharedStateError) in
-      try state.load(id, within: timeout, now: .now, callback: completion)
-    }
-  }
-
-  /// Calls back with the stored value of a name, but only the size of a document that is larger than `maximumBytes`.
-  package func read(
-    _ names: KeyNames,
-    maximumBytes: Int,
-    completion: @escaping LinkState.WaiterCallback
-  ) -> LinkState.WaiterID? {
-    begin(completion) { state throws(RedisSharedStateError) in
-      try state.read(names, maximumBytes: maximumBytes, now: .now, callback: completion)
+    do throws(RedisSharedStateError) {
+      try ForkedChild.refuse()
+      return try update(sending: id) { guarded in
+        Result { () throws(RedisSharedStateError) in try begin(&guarded.state, callback) }
+      }.get()
+    } catch {
+      callback(.failure(error))
+      return nil
     }
   }
 
   /// Calls back once for each change that is not acknowledged yet, no later than at the deadline.
+  ///
+  /// - Returns: The waiters, and whether a change was given up that no flush has reported.
   package func flush(
     until deadline: Instant,
     completion: @escaping LinkState.WaiterCallback
-  ) -> [LinkState.WaiterID] {
-    update { $0.state.flush(until: deadline, callback: completion) }
+  ) -> (waiters: [LinkState.WaiterID], hasGivenUp: Bool) {
+    update { ($0.state.flush(until: deadline, callback: completion), !$0.state.givenUp.isEmpty) }
   }
 
   /// The report of a finished flush on changes that were given up. From then on they count as reported.
   func takeGivenUp(with heard: Set<Name>) -> GivenUpChanges.Report? {
-    // A flush without such changes does not compete for the lock with the thread that has resumed it.
-    guard hasGivenUp.load(ordering: .acquiring) else { return nil }
     guard let report = guarded.withLock({ $0.state.givenUp.take(with: heard) }) else { return nil }
     for share in report.shares { share.attachment?.changesWereReported() }
     return report
@@ -262,22 +210,6 @@ package final class Link: Sendable {
   /// - Returns: Whether the update may have taken effect, or still may.
   func cancelUpdate(_ waiter: LinkState.WaiterID) -> Bool {
     update { $0.state.cancelUpdate(waiter) }
-  }
-
-  private func begin(
-    _ completion: @escaping LinkState.WaiterCallback,
-    sending id: LinkState.ReplicaID? = nil,
-    _ body: (inout LinkState) throws(RedisSharedStateError) -> LinkState.WaiterID
-  ) -> LinkState.WaiterID? {
-    do throws(RedisSharedStateError) {
-      try ForkedChild.refuse()
-      return try update(sending: id) { guarded in
-        Result { () throws(RedisSharedStateError) in try body(&guarded.state) }
-      }.get()
-    } catch {
-      completion(.failure(error))
-      return nil
-    }
   }
 
   // MARK: The session
@@ -349,9 +281,9 @@ package final class Link: Sendable {
     let departed = takeDepartures()
     let sender = id.flatMap { loan.isOffered && CoderStack.hasRoom ? $0 : nil }
     let (result, remaining, needsWatch) = guarded.withLock { guarded -> (Result, RemainingEffects, Bool) in
-      beginDecision(&guarded, departed, sender)
+      let isBehind = beginDecision(&guarded, departed, sender)
       let result = body(&guarded)
-      let (remaining, needsWatch) = endDecision(&guarded, sender)
+      let (remaining, needsWatch) = endDecision(&guarded, sender, isBehind: isBehind)
       return (result, remaining, needsWatch)
     }
     // Tries again to start the thread.
@@ -364,19 +296,22 @@ package final class Link: Sendable {
     _ guarded: inout Guarded,
     _ departed: [LinkState.ReplicaID],
     _ sender: LinkState.ReplicaID?
-  ) {
+  ) -> Bool {
+    let isBehind = guarded.hasLeftEffects
     for id in departed { guarded.state.leave(id) }
     if let sender, guarded.slow[.value(sender)] == nil { guarded.state.beginCall(of: sender) }
+    return isBehind
   }
 
   private func endDecision(
     _ guarded: inout Guarded,
-    _ sender: LinkState.ReplicaID?
+    _ sender: LinkState.ReplicaID?,
+    isBehind: Bool
   ) -> (remaining: RemainingEffects, needsWatch: Bool) {
     var remaining = RemainingEffects()
     if let sender { remaining.direct = guarded.state.endCall(of: sender) }
-    startThread(&guarded, &remaining)
-    takeEffects(of: &guarded, into: &remaining)
+    startThread(&guarded)
+    takeEffects(of: &guarded, isBehind: isBehind, into: &remaining)
     return (remaining, schedule == nil && guarded.lacksThread && guarded.beginWatch())
   }
 
@@ -395,12 +330,8 @@ package final class Link: Sendable {
       var more: [Job] = []
       for job in next {
         guard let outcome = perform(job) else { continue }
-        let remaining = guarded.withLock { guarded -> RemainingEffects in
-          var remaining = RemainingEffects()
-          guarded.note(outcome, &remaining)
-          takeEffects(of: &guarded, into: &remaining)
-          return remaining
-        }
+        var remaining = RemainingEffects()
+        note(into: &remaining) { guarded, remaining in guarded.note(outcome, &remaining) }
         wake(remaining)
         more += remaining.jobs
       }
@@ -413,14 +344,12 @@ package final class Link: Sendable {
   private func send(_ encoding: Job) {
     guard let outcome = perform(encoding) else { return }
     let isBorrowed = loan.borrow()
-    var (taken, remaining) = guarded.withLock { guarded in
-      var remaining = RemainingEffects()
+    var remaining = RemainingEffects()
+    let taken = note(into: &remaining) { guarded, remaining in
       guarded.note(outcome, &remaining)
       // This thread sends the request.
-      if isBorrowed { remaining.wakesWriter = false }
-      let taken = isBorrowed ? guarded.roles[.writer].takeRequests(in: &guarded.state, now: .now) : nil
-      takeEffects(of: &guarded, into: &remaining)
-      return (taken, remaining)
+      if isBorrowed { remaining.wakesThread = false }
+      return isBorrowed ? guarded.role.takeRequests(in: &guarded.state, now: .now) : nil
     }
     if let (open, requests) = taken { write(requests, to: open, &remaining) }
     if isBorrowed { loan.giveBack() }
@@ -433,50 +362,38 @@ package final class Link: Sendable {
       try open.connection.send(requests)
       // The thread waits for something to read, and for nothing else.
       if case .socket(_, .readable) = open.connection.interest { return }
-      remaining.wakesWriter = true
+      remaining.wakesThread = true
     } catch {
-      guarded.withLock { guarded in
-        guarded.roles[.writer].note(.failed(error), in: &guarded.state, now: .now)
-        takeEffects(of: &guarded, into: &remaining)
-      }
+      note(into: &remaining) { guarded, _ in guarded.role.note(.failed(error), in: &guarded.state, now: .now) }
     }
   }
 
-  func takeEffects(of guarded: inout Guarded, into remaining: inout RemainingEffects) {
-    add(guarded.state.takeEffects(), of: guarded.state, to: &remaining)
+  /// Lets the state machines note what a thread without the role has done, and takes the effects of that.
+  private func note<Result: Sendable>(
+    into remaining: inout RemainingEffects,
+    _ body: (inout Guarded, inout RemainingEffects) -> Result
+  ) -> Result {
+    guarded.withLock { guarded in
+      let isBehind = guarded.hasLeftEffects
+      let result = body(&guarded, &remaining)
+      takeEffects(of: &guarded, isBehind: isBehind, into: &remaining)
+      return result
+    }
   }
 
-  func add(_ effects: [LinkState.Effect], of state: LinkState, to remaining: inout RemainingEffects) {
-    remaining.add(effects)
-    // Set while the lock is held: a flush that finds nothing pending any more has to see it.
-    if state.hasGivenUp { hasGivenUp.store(true, ordering: .releasing) }
+  /// Takes the effects of a decision on a thread without the role, which performs them.
+  ///
+  /// - Parameter isBehind: Whether effects were left before. They may be of other values, with slow code, so the link's
+  ///   thread performs them, and these behind them.
+  func takeEffects(of guarded: inout Guarded, isBehind: Bool, into remaining: inout RemainingEffects) {
+    if isBehind { return remaining.wakesThread = true }
+    remaining.add(guarded.state.takeEffects())
+    guarded.setAside(&remaining)
   }
 
   /// Called before the jobs run, which may take long: the thread must not wait for a decoder if it has something to
   /// send.
   func wake(_ remaining: RemainingEffects) {
-    if remaining.wakesWriter { wake(.writer) }
-    if remaining.wakesSubscriber { wake(.subscriber) }
+    if remaining.wakesThread { waker.wake() }
   }
-
-  /// Has the thread look at a connection.
-  func wake(_ purpose: ConnectionPurpose) {
-    note(wakeOf: purpose)
-    waker.wake()
-  }
-
-  /// Has the thread look at a connection before it sleeps.
-  func note(wakeOf purpose: ConnectionPurpose) {
-    wakes.bitwiseOr(purpose.bit, ordering: .sequentiallyConsistent)
-  }
-
-  /// The connections that were woken since the last call.
-  func takeWakes() -> PerConnection<Bool> {
-    let bits = wakes.exchange(0, ordering: .sequentiallyConsistent)
-    return PerConnection { bits & $0.bit != 0 }
-  }
-}
-
-extension ConnectionPurpose {
-  fileprivate var bit: UInt8 { self == .writer ? 1 : 2 }
 }

@@ -254,19 +254,32 @@ package final class LinkTelemetry: Sendable {
   func trackingRefused(_ error: RedisSharedStateError) {
     logger.notice(
       "Redis does not report which keys are written. External edits are found by periodic comparison.",
-      metadata: ["error": "\(error)"]
+      metadata: connection.merging(["error": "\(error)"]) { $1 }
     )
   }
 
   func closesIdleConnections(askedAfter interval: Duration) {
     logger.notice(
       "The server, or a proxy, seems to close idle connections. It is pinged more often until a trial shows otherwise.",
-      metadata: ["interval": "\(interval)"]
+      metadata: connection.merging(["interval": "\(interval)"]) { $1 }
+    )
+  }
+
+  func failoversUnannounced(by sentinel: String, _ error: RedisSharedStateError) {
+    logger.warning(
+      """
+      A Sentinel refuses to announce when another server takes over. Until one agrees, a failover is noticed later, and \
+      a former primary may get changes that are lost.
+      """,
+      metadata: connection.merging(["sentinel": "\(sentinel)", "error": "\(error)"]) { $1 }
     )
   }
 
   func vitalsRefused() {
-    logger.notice("Redis does not report whether it evicts keys. A missing value counts as deleted.")
+    logger.notice(
+      "Redis does not report whether it evicts keys. A missing value counts as deleted.",
+      metadata: connection
+    )
   }
 
   func ignoredMessage(on channel: String) {

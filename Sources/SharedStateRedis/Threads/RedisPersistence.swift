@@ -87,7 +87,9 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   func load(within timeout: Duration?) async throws {
     try await traced("load") {
       let id = try state.withLock { $0.membership }.get()
-      try await key.store.link.wait { completion in key.store.link.load(id, within: timeout, completion: completion) }
+      try await key.store.link.wait { state, callback throws(RedisSharedStateError) in
+        try state.load(id, within: timeout, now: .now, callback: callback)
+      }
     }
   }
 
@@ -97,14 +99,15 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
       let id = try writable(membership)
       guard let box else { return }
       let stamp = box.versions.local
-      try await key.store.link.wait { completion in
-        key.store.link.save(
+      try await key.store.link.wait(sending: id) { state, callback throws(RedisSharedStateError) in
+        try state.save(
           id,
           stamp: stamp,
           replacingUnreadable: replacingUnreadable,
           within: timeout,
-          keeping: box,
-          completion: completion
+          now: .now,
+          keeping: RetainedBox(box, since: .now),
+          callback: callback
         )
       }
     }
@@ -116,8 +119,9 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
       let id = try writable(membership)
       guard let box else { return }
       let stamp = box.versions.local
-      try await key.store.link.wait { completion in
-        key.store.link.reset(id, stamp: stamp, within: timeout, keeping: box, completion: completion)
+      try await key.store.link.wait { state, callback throws(RedisSharedStateError) in
+        let kept = RetainedBox(box, since: .now)
+        return try state.reset(id, stamp: stamp, within: timeout, now: .now, keeping: kept, callback: callback)
       }
     }
   }
@@ -129,8 +133,8 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     try await traced("updateAtomically") {
       let id = try writable(state.withLock { $0.membership })
       let (link, name) = (key.store.link, key.name)
-      try await link.wait { completion in
-        link.update(id, with: update, within: timeout, completion: completion)
+      try await link.wait(sending: id) { state, callback throws(RedisSharedStateError) in
+        try state.update(id, with: update, within: timeout, now: .now, callback: callback)
       } onCancellation: { waiter in
         if link.cancelUpdate(waiter) { throw RedisSharedStateError.outcomeUnknown(name: name) }
       }
@@ -201,7 +205,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     }
     // The deferred snapshot comes first, so that a value whose lock is held by one closure after the other is encoded,
     // too. But it must not undo a later change by another service.
-    if let deferred = takeDeferredSnapshot(), deferred.versions.remote == box.remoteChanges {
+    if let deferred = state.withLock({ $0.snapshot.take() }), deferred.versions.remote == box.remoteChanges {
       return encode(deferred, encoding)
     }
     let snapshot = box.snapshot { [weak self] snapshot in
@@ -209,13 +213,6 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
       whenUnlocked()
     }
     return snapshot.map { encode($0, encoding) }
-  }
-
-  private func takeDeferredSnapshot() -> ValueBox<Value>.Snapshot? {
-    state.withLock { state in
-      defer { state.snapshot = nil }
-      return state.snapshot
-    }
   }
 
   private func encode(

@@ -1,8 +1,8 @@
 /// An owner whose jobs do not run among all others: its code keeps a thread for itself, or its jobs wait until the
 /// link's thread has nothing else to do.
 struct SlowOwner: Sendable {
-  /// How many threads are in the owner's code. A value can have two: one that encodes, and one that decodes.
-  var threads = 0
+  /// Whether a thread is in the owner's code.
+  var hasThread = false
   /// The owner's other jobs, in order. Of each kind of status only the last one is kept, and other jobs are few until
   /// one of them is done; the number of log lines is limited.
   var jobs: [Job] = []
@@ -11,7 +11,7 @@ struct SlowOwner: Sendable {
 
   /// Keeps a job until the earlier ones are done. Returns the job that it replaces, or that is dropped.
   mutating func append(_ job: Job, of owner: Job.Owner) -> Job? {
-    if owner == .log, jobs.count >= Self.maximumLogLines {
+    if job.owner == .log, jobs.count >= Self.maximumLogLines {
       // Decisions come first to be dropped: every other line counts an event as well.
       guard !job.isDecision, let decision = jobs.firstIndex(where: \.isDecision) else { return job }
       defer { jobs.append(job) }
@@ -36,7 +36,7 @@ extension Link.Guarded {
 
   private mutating func setAside(_ job: Job, of owner: Job.Owner, _ dropped: inout [Job]) {
     // A postponed owner has its turn soon; the code of a slow one keeps this value from being shown.
-    if case .show(let id, _, _) = job, owner != served, slow[owner]?.threads ?? 0 > 0 { state.keptBack(id) }
+    if case .show(let id, _, _) = job, owner != served, slow[owner]?.hasThread ?? false { state.keptBack(id) }
     if let job = slow[owner]?.append(job, of: owner) { dropped.append(job) }
   }
 
@@ -66,8 +66,8 @@ extension Link.Guarded {
     }
     while let owner = postponed.popFirst() {
       // A thread that has lost its role during a job of this owner runs the others, too, or has run them.
-      guard slow[owner]?.threads == 0 else { continue }
-      slow[owner]?.threads = 1
+      guard slow[owner]?.hasThread == false else { continue }
+      slow[owner]?.hasThread = true
       guard let job = nextJob(ofSlow: owner) else { continue }
       served = owner
       return job
@@ -75,18 +75,24 @@ extension Link.Guarded {
     return nil
   }
 
-  /// Sets aside jobs on a thread without a role that has just run a job of one owner.
-  mutating func setAside(_ remaining: inout RemainingEffects, behind owner: Job.Owner) {
-    setAside(&remaining)
-    for job in remaining.jobs { setAside(job, of: owner, &remaining.dropped) }
-    remaining.jobs = []
+  /// The next job for a thread that has lost its role during a job of this owner; `nil`: the owner has no more jobs.
+  ///
+  /// The jobs of other owners are for the link's thread. Without one, those that are not slow come behind this owner's.
+  mutating func nextJob(ofLate owner: Job.Owner, _ remaining: inout RemainingEffects) -> Job? {
+    let isAlone = !hasActiveThread
+    for job in state.takeEffects(where: { isAlone || $0.owner == owner }) {
+      let slowOwner = job.owner.flatMap { slow[$0] == nil ? nil : $0 }
+      setAside(job, of: slowOwner ?? owner, &remaining.dropped)
+    }
+    wakeForEffects(&remaining)
+    return nextJob(ofSlow: owner)
   }
 
   /// The next job of an owner for a thread that runs its jobs; `nil`: the owner has no more jobs.
   mutating func nextJob(ofSlow owner: Job.Owner) -> Job? {
-    guard let threads = slow[owner]?.threads else { return nil }
+    guard slow[owner] != nil else { return nil }
     if slow[owner]?.jobs.isEmpty ?? true {
-      slow[owner] = threads > 1 ? SlowOwner(threads: threads - 1) : nil
+      slow[owner] = nil
       return nil
     }
     return slow[owner]?.jobs.removeFirst()

@@ -64,6 +64,40 @@ struct TypedMergeTests {
     init(name: String) { self.name = name }
   }
 
+  /// Equal to any other with the same number.
+  struct Numbered: Codable, Hashable, Sendable {
+    let number: Int
+    var name: String
+
+    static func == (lhs: Self, rhs: Self) -> Bool { lhs.number == rhs.number }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(number) }
+  }
+
+  @Test("An element of a set that differs from the old one and is equal to it is changed field by field")
+  func equalElementOfSet() throws {
+    let raw = #"[{"name":"a","number":1},{"name":"b","number":2}]"#
+    let theirs = #"[{"name":"a","new":1,"number":1},{"name":"b","number":2},{"name":"d","number":4}]"#
+    let changed = try merge(raw, theirs) { (set: inout Set<Numbered>) in
+      set.update(with: Numbered(number: 1, name: "c"))
+    }
+    #expect(changed == #"[{"name":"c","new":1,"number":1},{"name":"b","number":2},{"name":"d","number":4}]"#)
+    let mixed = try merge(raw, theirs) { (set: inout Set<Numbered>) in
+      set.update(with: Numbered(number: 1, name: "c"))
+      set.insert(Numbered(number: 3, name: "e"))
+      set.remove(Numbered(number: 2, name: ""))
+    }
+    #expect(
+      mixed == #"[{"name":"c","new":1,"number":1},{"name":"d","number":4},{"number":3,"name":"e"}]"#
+    )
+    // A change wins against a removal, as in a list.
+    let removed = try merge(raw, #"[{"name":"b","number":2}]"#) { (set: inout Set<Numbered>) in
+      set.update(with: Numbered(number: 1, name: "c"))
+    }
+    #expect(removed == #"[{"name":"c","number":1},{"name":"b","number":2}]"#)
+    #expect(try merge(raw, theirs) { (_: inout Set<Numbered>) in } == theirs)
+  }
+
   @Test("A list whose identities are not in the document is replaced whole")
   func listWithoutIdentities() throws {
     let names = #"[{"name":"a"},{"name":"b"}]"#

@@ -105,11 +105,28 @@ struct ConnectionFailureTests {
     connection.close()
   }
 
+  @Test("The time of looking up a host name is not taken from that of connecting")
+  func slowLookUp() throws {
+    let server = try PrivateRedisServer()
+    let dialer = SocketDialer { host, port, hints, list in
+      // As with a name server that does not answer, before the one that does.
+      usleep(50_000)
+      return getaddrinfo(host, port, hints, list)
+    }
+    let start = Instant.now
+    var deadline = start.advanced(by: .milliseconds(1))
+    let endpoint = RedisEndpoint.tcp(host: "127.0.0.1", port: server.port)
+    let connection = try CommandConnection(to: endpoint, dialer, as: nil, until: &deadline)
+    #expect(deadline.duration(to: start.advanced(by: .milliseconds(51))) <= .zero)
+    withExtendedLifetime(connection) {}
+  }
+
   @Test("Sockets are not inherited by other programs and do not block", arguments: PrivateRedisServer.Address.allCases)
   func socketFlags(address: PrivateRedisServer.Address) throws {
     let server = try PrivateRedisServer(address)
     guard case .fixed(let endpoint) = try RedisConfiguration(url: server.url).location else { return }
-    let transport = try SocketDialer().dial(endpoint, until: .now.advanced(by: .seconds(20)))
+    var deadline = Instant.now.advanced(by: .seconds(20))
+    let transport = try SocketDialer().dial(endpoint, until: &deadline)
     let info = try String(contentsOfFile: "/proc/self/fdinfo/\(transport.descriptor)", encoding: .utf8)
     let flags = try #require(info.split(separator: "\n").first { $0.hasPrefix("flags:") }?.split(separator: "\t").last)
     let value = try #require(Int32(flags, radix: 8))

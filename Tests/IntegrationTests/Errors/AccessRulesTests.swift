@@ -83,6 +83,25 @@ struct AccessRulesTests {
     #expect(try server.command("GET", "shop:count").text == "10")
   }
 
+  // A server that has lost its scripts gets them by EVAL.
+  @Test(
+    "A store works without a dispensable right at a server that was restarted empty",
+    arguments: dispensable.filter { $0 != "eval" }
+  )
+  func isDispensableAfterRestart(command: String) async throws {
+    let (server, stores) = try services(without: command)
+    let count = Shared(wrappedValue: 0, .redis("count", store: stores[0]))
+    count.withLock { $0 = 10 }
+    try await count.save()
+    try server.restart()
+    try server.permit(try rules(without: command))
+    try await eventually("the store is connected") { stores[0].status == .connected }
+    try await count.updateAtomically { $0 += 0 }
+    count.withLock { $0 = 11 }
+    try await count.save()
+    #expect(try server.command("GET", "shop:count").text == "11")
+  }
+
   // A change is refused without it only if another service was faster, so the order would decide about more.
   @Test("A store without the right to GET still reads changes by other services")
   func lacksGet() async throws {
@@ -95,11 +114,15 @@ struct AccessRulesTests {
   }
 
   private func services(without command: String) throws -> (PrivateRedisServer, [RedisStore]) {
+    let server = try PrivateRedisServer(user: try rules(without: command))
+    return (server, try ["one", "two"].map { try server.store($0, namespace: Self.namespace, database: 0) })
+  }
+
+  private func rules(without command: String) throws -> String {
     let rules = try RedisAccess.rules(user: "alice", namespace: Self.namespace).split(separator: " ")
     let rest = rules.filter { $0 != "+\(command)" }
     try #require(rest.count == rules.count - 1)
-    let server = try PrivateRedisServer(user: rest.joined(separator: " "))
-    return (server, try ["one", "two"].map { try server.store($0, namespace: Self.namespace, database: 0) })
+    return rest.joined(separator: " ")
   }
 
   /// Changes, updates and deletes small and large values.
@@ -133,6 +156,11 @@ extension PrivateRedisServer {
   /// A server whose user `alice` has the password `secret`, and the rights of a command.
   fileprivate convenience init(user rules: String) throws {
     try self.init()
+    try permit(rules)
+  }
+
+  /// Gives the user `alice` the password `secret`, and the rights of a command.
+  fileprivate func permit(_ rules: String) throws {
     let arguments = rules.split(separator: " ").map(String.init) + [">secret"]
     let reply = try command(arguments.map { Data($0.utf8) })
     try #require(reply.text == "OK", "\(rules): \(reply)")

@@ -7,6 +7,21 @@ import Testing
 
 @Suite("Access to the server", .timeLimit(.minutes(5)), .endsStores)
 struct AccessTests {
+  @Test("The time of a credentials provider is no part of the time for connecting")
+  func slowProvider() async throws {
+    let server = try PrivateRedisServer(password: "right")
+    var configuration = try RedisConfiguration(url: server.url)
+    configuration.retryQuickly(label: "service")
+    configuration.connectTimeout = .milliseconds(500)
+    configuration.credentialsProvider = {
+      // Longer than the store tries to connect.
+      Thread.sleep(forTimeInterval: 0.6)
+      return RedisCredentials(password: "right")
+    }
+    let store = RedisStore(configuration, logger: quiet).endingWithTest
+    try await store.waitUntilConnected(within: patience)
+  }
+
   @Test("The credentials provider is called before each attempt, and only the type of its error is shown")
   func credentialsProvider() async throws {
     struct Hunter2: Error, CustomStringConvertible {

@@ -162,6 +162,7 @@ struct BadDataTests {
     }
     #expect(name.hasPrefix("newcomer"))
     await #expect(throws: RedisSharedStateError.self) { try await $limits.load() }
+    try await eventually("it is logged") { !journal.entries("The stored value cannot be read", name: "limits").isEmpty }
     let entries = journal.entries("The stored value cannot be read", name: "limits")
     #expect(entries.map(\.level) == [.error])
     let told = try #require(entries.first?.error)

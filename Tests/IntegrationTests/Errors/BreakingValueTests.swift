@@ -89,11 +89,11 @@ struct BreakingValueTests {
       ending.hasSentCommit.store(true, ordering: .sequentiallyConsistent)
     }
 
-    override func receive() throws(RedisSharedStateError) -> [RedisEvent] {
-      guard purpose == .subscriber, ending.isNow else { return try super.receive() }
+    override func receive() -> Arrivals {
+      guard purpose == .subscriber, ending.isNow else { return super.receive() }
       ending.isDue.store(false, ordering: .sequentiallyConsistent)
       ending.hasSentCommit.store(false, ordering: .sequentiallyConsistent)
-      throw .disconnected(reason: "the test has closed it")
+      return Arrivals(failure: .disconnected(reason: "the test has closed it"))
     }
   }
 

@@ -53,7 +53,9 @@ struct FailFastTests {
     #expect(told.first?.server == server.url.split(separator: "@").last.map(String.init))
     #expect(told.first?.label == "service")
     try server.command("CONFIG", "SET", "requirepass", "wrong")
-    try await eventually("the store is connected") { store.status == .connected }
+    // The status is published before the log.
+    try await eventually("the connection is logged") { !journal.entries("Connected to Redis.").isEmpty }
+    #expect(store.status == .connected)
     #expect(journal.entries("Connected to Redis.").map(\.server) == [told.first?.server])
   }
 
@@ -86,6 +88,24 @@ struct FailFastTests {
     #expect(told.allSatisfy { $0.error?.contains("max number of clients reached") == true })
     // It passes by itself, so it is no refusal.
     #expect(told.map(\.message).allSatisfy { $0 == "No connection to Redis; trying again." })
+  }
+
+  @Test("A node or a Sentinel that has too many clients is not taken for one that refuses the password")
+  func maximumClientsOfANode() throws {
+    let server = try PrivateRedisServer(password: "secret")
+    // The connection that takes the only place. It comes before the limit: the server may still count a
+    // client that has just closed its connection, and would refuse this one.
+    let first = try ConnectionDriver(server)
+    try server.command("CONFIG", "SET", "maxclients", "1")
+    guard case .fixed(let endpoint) = try RedisConfiguration(url: server.url).location else { return }
+    let error = #expect(throws: RedisSharedStateError.self) {
+      var deadline = Instant.now.advanced(by: patience)
+      let credentials = try RedisConfiguration(url: server.url).currentCredentials()
+      _ = try CommandConnection(to: endpoint, SocketDialer(), as: credentials, until: &deadline)
+    }
+    #expect(error?.code == .unreachable)
+    #expect(error?.description.contains("max number of clients") == true)
+    withExtendedLifetime(first) {}
   }
 
   @Test("A store does not log a connection to a server that is still loading its data")

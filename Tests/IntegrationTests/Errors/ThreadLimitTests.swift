@@ -25,7 +25,10 @@ struct ThreadLimitTests {
         if case .reconnecting(_, let error) = store.status { error.code == .outOfThreads } else { false }
       }
       #expect(($count.loadError as? RedisSharedStateError)?.code == .outOfThreads)
-      #expect(journal.entries("No connection to Redis").contains { $0.error?.contains("no more threads") == true })
+      // The status is published before the log.
+      waitOnThisThread {
+        journal.entries("No connection to Redis").contains { $0.error?.contains("no more threads") == true }
+      }
       await #expect(throws: RedisSharedStateError.self) { try await $count.save() }
       ThreadLimit.lift()
       // The program does nothing but look.

@@ -11,7 +11,7 @@ import Testing
 @Suite("Bounded", .timeLimit(.minutes(5)), .endsStores)
 struct BoundedTests {
   @Test(
-    "A blocked observer neither stops the subscriber thread nor accumulates notifications",
+    "A blocked observer neither stops the store's thread nor accumulates notifications",
     arguments: BackendKind.allCases
   )
   func blockedObserver(kind: BackendKind) async throws {

@@ -126,6 +126,18 @@ struct OrderedTests {
     #expect(try backend.secret() == .other)
   }
 
+  @Test("A long text in the place of the secret disconnects no service", arguments: BackendKind.allCases)
+  func longSecret(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    try backend.set("secret:{}", String(repeating: "x", count: 5_000))
+    let stores = try ["service", "other"].map { try backend.store($0) }
+    let counts = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
+    for share in counts { try await share.load() }
+    counts[0].withLock { $0 = 1 }
+    try await counts[0].save()
+    try await counts[1].becomes(1)
+  }
+
   /// Changes a value until another service, which has this way to the server, shows a change without reading it.
   private func announce(_ written: Shared<Int>, to read: Shared<Int>, _ way: Way) async throws {
     try await eventually("a message is shown") {

@@ -227,7 +227,7 @@ struct ProcessFactsTests {
   private final class MovingConnector: RedisConnector {
     private let connectors: [HiredisConnector]
     private let turn = Atomic(0)
-    private let callback = Mutex<(@Sendable () -> Void)?>(nil)
+    private let callback = Mutex<(@Sendable (ServerEvent) -> Void)?>(nil)
 
     init(_ configurations: [RedisConfiguration]) {
       connectors = configurations.map { HiredisConnector(configuration: $0) }
@@ -243,11 +243,13 @@ struct ProcessFactsTests {
       return try connector.connect(purpose: purpose, pass: pass, waker: waker, deadline: deadline)
     }
 
-    func whenMoved(_ callback: @escaping @Sendable () -> Void) { self.callback.withLock { $0 = callback } }
+    func onServerEvent(_ callback: @escaping @Sendable (ServerEvent) -> Void) {
+      self.callback.withLock { $0 = callback }
+    }
 
     func move() {
       turn.add(1, ordering: .relaxed)
-      callback.withLock(\.self)?()
+      callback.withLock(\.self)?(.moved)
     }
   }
 
@@ -266,16 +268,17 @@ struct ProcessFactsTests {
       let store = RedisStore(connector: connector, configuration: configurations[0], isInProcess: false, logger: quiet)
       // A server that answers nothing but the handshake is not left at once.
       let share = Shared(wrappedValue: 0, .redis("count", store: store))
-      var before: (descriptors: Int, threads: [String], pages: Int)?
+      var before: (descriptors: Int, threads: Int, pages: Int)?
       for move in 1...1_100 {
         connector.move()
         try await store.waitUntilConnected(within: patience)
         guard move == 100 else { continue }
-        before = (ProcessFacts.descriptors.count, ProcessFacts.threads, ProcessFacts.pages)
+        before = (ProcessFacts.descriptors.count, ProcessFacts.threads.count, ProcessFacts.pages)
       }
       let facts = try #require(before)
-      try await eventually("as many descriptors, and the same threads") {
-        ProcessFacts.descriptors.count == facts.descriptors && ProcessFacts.threads == facts.threads
+      // A few come and go while a store connects, or were about to when they were counted. A leak has a thousand.
+      try await eventually("as many descriptors and threads, but for a few") {
+        ProcessFacts.descriptors.count < facts.descriptors + 10 && ProcessFacts.threads.count < facts.threads + 10
       }
       #expect(share.loadError == nil)
       // 4 MiB, of which the allocator may keep some.

@@ -2,6 +2,7 @@ import Foundation
 import ServiceLifecycle
 import ServiceLifecycleTestKit
 import SharedState
+import SharedStateDependencies
 import SharedStateRedis
 import SharedStateRedisTesting
 import SharedStateServiceLifecycle
@@ -80,19 +81,27 @@ struct StoreServiceTests {
     #expect(store.status == .stopped)
   }
 
-  @Test("A store service that is cancelled during delivery stops immediately and reports the undelivered values")
+  @Test(
+    "A store service that is cancelled during delivery stops immediately and reports the undelivered values",
+    .dependency(\.reportsUnreadErrors, false)
+  )
   func cancelledWhileDelivering() async throws {
     let backend = FakeBackend()
     let store = try store(backend)
     @Shared(.redis("count", store: store)) var count = 0
+    let number = Shared(wrappedValue: 0.5, .redis("number", store: store))
     try await $count.load()
+    try await number.load()
+    // A change that is given up, because it cannot be encoded.
+    number.withLock { $0 = .infinity }
+    try await number.status { $0.saveError != nil }
     backend.pause()
     $count.withLock { $0 = 1 }
     await testGracefulShutdown { trigger in
       let running = Task { try await store.run() }
       trigger.triggerGracefulShutdown()
       running.cancel()
-      let error = RedisSharedStateError.undelivered(values: 1)
+      let error = RedisSharedStateError.undelivered(values: 2)
       await #expect(throws: error) { try await inTime("the end") { try await running.value } }
     }
     #expect(store.status == .stopped)
@@ -106,6 +115,39 @@ struct StoreServiceTests {
       try await gracefulShutdown()
       share.withLock { $0 = 7 }
     }
+  }
+
+  /// Changes a value, and fails.
+  private struct Failure: Service {
+    let share: Shared<Int>
+
+    func run() async throws {
+      share.withLock { $0 = 7 }
+      throw CocoaError(.fileReadUnknown)
+    }
+  }
+
+  @Test("A service group that shuts down gracefully when a service fails delivers what that has changed")
+  func failingService() async throws {
+    let backend = FakeBackend()
+    let store = try store(backend)
+    let share = Shared(wrappedValue: 0, .redis("count", store: store))
+    try await share.load()
+    let group = ServiceGroup(
+      configuration: ServiceGroupConfiguration(
+        services: [
+          .init(service: store),
+          .init(
+            service: Failure(share: share),
+            successTerminationBehavior: .gracefullyShutdownGroup,
+            failureTerminationBehavior: .gracefullyShutdownGroup
+          ),
+        ],
+        logger: quiet
+      )
+    )
+    await #expect(throws: CocoaError.self) { try await group.run() }
+    #expect(backend.get("count") == "7")
   }
 
   @Test("A service group ends a store after the services that follow it, and their last changes are delivered")

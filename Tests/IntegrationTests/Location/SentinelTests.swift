@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting
@@ -116,11 +117,51 @@ struct SentinelTests {
     try await copy.becomes(2)
   }
 
+  @Test("A Sentinel that is out of date keeps no store from the primary", arguments: [true, false])
+  func outdatedSentinel(isDead: Bool) async throws {
+    let group = try await SentinelGroup()
+    let former = group.servers[0]
+    if isDead { former.kill() } else { try former.pause() }
+    try await group.isReplaced(former)
+    // It knows of no other Sentinel, and so of no switch.
+    let outdated = try PrivateRedisServer(
+      kind: .sentinel,
+      security: nil,
+      configuration: [
+        "sentinel monitor \(SentinelGroup.name) 127.0.0.1 \(former.port) 2",
+        "sentinel down-after-milliseconds \(SentinelGroup.name) 1000",
+      ]
+    )
+    let url = group.url().replacing("sentinel://", with: "sentinel://127.0.0.1:\(outdated.port),")
+    var configuration = try RedisConfiguration(url: url)
+    configuration.retryQuickly(label: "service")
+    configuration.connectTimeout = .milliseconds(500)
+    let store = RedisStore(configuration).endingWithTest
+    try await store.waitUntilConnected(within: patience)
+    let primary = try #require(try group.primary())
+    let share = Shared(wrappedValue: 0, .redis("count", store: store))
+    share.withLock { $0 = 1 }
+    try await share.save()
+    #expect(try primary.command("GET", "count").text == "1")
+  }
+
   @Test("A URL with a primary that the Sentinels do not know is invalid")
   func unknownName() async throws {
     let group = try await SentinelGroup()
     let store = try group.store("service", group.url(primary: "other"))
     await store.cannotConnect(.invalidURL, "no primary 'other'")
+  }
+
+  @Test("A URL is not invalid because the only Sentinel that is up does not know the primary")
+  func newSentinel() async throws {
+    let group = try await SentinelGroup()
+    try group.sentinels[0].command("SENTINEL", "REMOVE", SentinelGroup.name)
+    for sentinel in group.sentinels.dropFirst() { sentinel.kill() }
+    let store = try group.store("service")
+    try await store.status("the Sentinels that are down are the reason") { status in
+      guard case .reconnecting(_, let error) = status else { return false }
+      return error.code == .unreachable
+    }
   }
 
   @Test("A URL is invalid if it names a server as a Sentinel or a Sentinel as a server")
@@ -184,6 +225,30 @@ struct SentinelTests {
     }
     let reader = RedisStore(configuration, logger: quiet).endingWithTest
     try await reader.waitUntilConnected(within: patience)
+  }
+
+  @Test("A Sentinel that refuses to announce a failover is logged once, and the store connects")
+  func refusedAnnouncements() async throws {
+    let group = try await SentinelGroup()
+    let rules = try RedisAccess.sentinelRules(user: "asker").split(separator: " ").map { Data($0.utf8) }
+    for sentinel in group.sentinels {
+      #expect(try sentinel.command(rules + [Data(">secret".utf8), Data("-subscribe".utf8)]).text == "OK")
+    }
+    let journal = Journal()
+    var configuration = try RedisConfiguration(url: group.url(query: "&sentinel-user=asker&sentinel-password=secret"))
+    configuration.retryQuickly(label: "service")
+    let store = RedisStore(configuration, logger: journal.logger("service")).endingWithTest
+    let share = Shared(wrappedValue: 0, .redis("count", store: store))
+    share.withLock { $0 = 1 }
+    try await share.save()
+    try await eventually("the store has tried to listen to each Sentinel") {
+      try group.sentinels.allSatisfy { try !$0.command("ACL", "LOG").elements.isEmpty }
+    }
+    let told = journal.entries("A Sentinel refuses to announce")
+    #expect(told.count == 1)
+    #expect(told.first?.level == .warning)
+    #expect(told.first?.error?.contains("SUBSCRIBE") == true)
+    #expect(told.first?.sentinel?.contains("127.0.0.1") == true)
   }
 
   #if TLS

@@ -3,6 +3,7 @@ import SharedState
 import SharedStateDependencies
 import SharedStateRedis
 import SharedStateRedisTesting
+import Synchronization
 import Testing
 
 @Suite("A store", .timeLimit(.minutes(5)), .endsStores)
@@ -113,6 +114,43 @@ struct RedisStoreTests {
     await #expect(throws: RedisSharedStateError.stopped) { try await store.waitUntilConnected(within: patience) }
     @Shared(.redis("other", store: store)) var other = 0
     #expect($other.loadError as? RedisSharedStateError == .stopped)
+  }
+
+  @Test("A store that is shut down while it connects opens no second connection", arguments: BackendKind.allCases)
+  func shutdownWhileConnecting(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let opening = Opening()
+    let store = try backend.store { _ in
+    } wrap: { base, purpose in
+      opening.purposes.withLock { $0.append(purpose) }
+      if purpose == .subscriber { _ = opening.mayGoOn.wait(timeout: .now() + 60) }
+      return ClosingConnection(base, of: opening)
+    }
+    @Shared(.redis("count", store: store)) var count = 0
+    try await eventually("the first connection is open") { opening.purposes.withLock { !$0.isEmpty } }
+    await store.shutdown(within: .zero)
+    opening.mayGoOn.signal()
+    try await eventually("the first connection is closed") { opening.isOver.load(ordering: .acquiring) }
+    #expect(opening.purposes.withLock(\.self) == [.subscriber])
+  }
+
+  /// The connections that a store opens.
+  private final class Opening: Sendable {
+    let purposes = Mutex<[ConnectionPurpose]>([])
+    let mayGoOn = DispatchSemaphore(value: 0)
+    let isOver = Atomic(false)
+  }
+
+  /// Notes that it is not used any more.
+  private final class ClosingConnection: ForwardingConnection {
+    private let opening: Opening
+
+    init(_ base: any RedisConnection, of opening: Opening) {
+      self.opening = opening
+      super.init(base)
+    }
+
+    deinit { opening.isOver.store(true, ordering: .releasing) }
   }
 
   @Test("A task that waits for a load or a save can be cancelled")

@@ -6,11 +6,10 @@ class ForwardingConnection: RedisConnection {
 
   init(_ base: any RedisConnection) { self.base = base }
 
-  var hasHeard: Bool { base.hasHeard }
   var facts: ServerFacts { base.facts }
   var interest: Interest { base.interest }
   func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) { try base.send(requests) }
-  func receive() throws(RedisSharedStateError) -> [RedisEvent] { try base.receive() }
+  func receive() -> Arrivals { base.receive() }
   func close() { base.close() }
 }
 

@@ -13,6 +13,7 @@ final class Journal: Sendable {
     let committedBy: String?
     let server: String?
     let label: String?
+    let sentinel: String?
     let level: Logger.Level
   }
 
@@ -54,6 +55,7 @@ final class Journal: Sendable {
         committedBy: event.metadata?["committedBy"]?.description,
         server: event.metadata?["server"]?.description,
         label: event.metadata?["label"]?.description,
+        sentinel: event.metadata?["sentinel"]?.description,
         level: event.level
       )
       journal.state.withLock { $0.append(entry) }

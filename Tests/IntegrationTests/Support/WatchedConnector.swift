@@ -109,10 +109,10 @@ private final class WatchedConnection: ForwardingConnection {
     try super.send(requests)
   }
 
-  override func receive() throws(RedisSharedStateError) -> [RedisEvent] {
+  override func receive() -> Arrivals {
     way.listen(for: purpose)
-    let events = try super.receive()
-    way.count(events)
-    return events
+    let arrivals = super.receive()
+    way.count(arrivals.events)
+    return arrivals
   }
 }

@@ -348,12 +348,16 @@
     }
 
     private func socket(to server: PrivateRedisServer) throws(RedisSharedStateError) -> any Transport {
-      try SocketDialer().dial(.tcp(host: "127.0.0.1", port: server.port), until: .now + .seconds(20))
+      var deadline = Instant.now + .seconds(20)
+      return try SocketDialer().dial(.tcp(host: "127.0.0.1", port: server.port), until: &deadline)
     }
 
     /// The tests connect themselves.
     private struct DialsNothing: Dialer {
-      func dial(_ endpoint: RedisEndpoint, until deadline: Instant) throws(RedisSharedStateError) -> any Transport {
+      func dial(
+        _ endpoint: RedisEndpoint,
+        until deadline: inout Instant
+      ) throws(RedisSharedStateError) -> any Transport {
         throw .stopped
       }
     }

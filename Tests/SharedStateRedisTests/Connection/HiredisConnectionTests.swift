@@ -364,6 +364,17 @@ struct HiredisConnectionTests {
     #expect(throws: RedisSharedStateError.self) { try connection.receive(until: soon) }
   }
 
+  @Test("A reply counts even if the bytes behind it end the connection")
+  func replyBeforeViolation() throws {
+    let connection = peer.connection()
+    try connection.send([RedisRequest(id: 1, command: .ping)])
+    peer.say("+PONG\r\n+PONG\r\n")
+    #expect(try connection.receive(until: soon).count == 1)
+    #expect(throws: RedisSharedStateError.protocolViolation(reason: "a reply arrived without a request")) {
+      try connection.receive(until: soon)
+    }
+  }
+
   @Test("A wake-up ends a wait and is then forgotten")
   func wokenWhileWaiting() throws {
     let waker = Waker()

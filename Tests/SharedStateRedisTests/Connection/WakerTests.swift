@@ -35,6 +35,15 @@ struct WakerTests {
     #expect(try !isReadable(waker.descriptor))
   }
 
+  @Test("A wake-up that writes after it was cleared ends one wait, and not the next ones")
+  func lateWrite() throws {
+    let waker = Waker()
+    let descriptor = try waker.descriptor
+    #expect(withUnsafeBytes(of: UInt64(1)) { write(descriptor, $0.baseAddress, $0.count) } == 8)
+    _ = try waker.wait(for: PerConnection { _ in nil }, until: .now + .seconds(10))
+    #expect(try !isReadable(waker.descriptor))
+  }
+
   @Test("A waiting thread sees every change that was made before a wake-up")
   func losesNothing() async throws {
     let waker = Waker()

@@ -164,6 +164,46 @@ struct HistoryTests {
     #expect(shown.violations().map(\.guarantee) == [.acknowledgedSurvives])
   }
 
+  @Test("A box may go on from a smaller revision once its value has expired on a server that has lost it")
+  func expiredAndLost() {
+    typealias Is = GuaranteeHistories
+    let gone = RedisHistory.Event.shown(Is.a, nil, revision: 5, isFromOutside: true)
+    func violations(_ events: [RedisHistory.Event]) -> [RedisHistory.Guarantee] {
+      let before = [Is.opened, Is.committedByAnother(30, 4), Is.committedByAnother(20, 5), Is.shown(20, 5)]
+      return RedisHistory(before + events + [Is.shown(30, 4)]).violations(of: [.ordered]).map(\.guarantee)
+    }
+    let expires = RedisHistory.Event.expires(name: "config")
+    #expect(violations([expires, .lost, gone]) == [])
+    #expect(violations([expires, .lost]) == [.ordered])
+    #expect(violations([expires, gone]) == [.ordered])
+  }
+
+  @Test("A change on one primary may yield to a reset on another one, but not to an eviction")
+  func resetOnOtherPrimary() {
+    typealias Is = GuaranteeHistories
+    func committed(_ cause: RedisHistory.Commit.Cause, _ before: UInt64, _ after: UInt64) -> RedisHistory.Event {
+      let (before, after) = (
+        RedisHistory.Stored(revision: before, .absent), RedisHistory.Stored(revision: after, .absent)
+      )
+      var commit = RedisHistory.Commit(of: Is.b, to: "config", cause: cause, before: before, after: after)
+      if cause == .merge { commit.includes = Is.stored(5, ["limit": "20"]) }
+      return .committed(commit)
+    }
+    let rest = RedisHistory.Rest(
+      stored: ["config": RedisHistory.Stored(revision: 7, .absent)],
+      boxes: [RedisHistory.Rest.Held(Is.a, ["limit": "10"], revision: 7)]
+    )
+    func violations(_ events: [RedisHistory.Event]) -> [RedisHistory.Guarantee] {
+      let change = [Is.changed(20, number: 1), Is.committed(["limit": "20"], 5)]
+      let acknowledged = RedisHistory.Event.acknowledged(Is.a, through: 1, revision: 5)
+      let before = [Is.watched, Is.opened, .evicted(name: "config"), .lost]
+      return RedisHistory(before + events[..<1] + change + [acknowledged, .lost] + events[1...] + [.rested(rest)])
+        .violations(of: [.acknowledgedSurvives]).map(\.guarantee)
+    }
+    #expect(violations([committed(.reset(through: 0), 3, 4), committed(.merge, 4, 7)]) == [])
+    #expect(violations([.lost, committed(.merge, 4, 7)]).contains(.acknowledgedSurvives))
+  }
+
   @Test("An unreadable value may be replaced only if it has no revision")
   func unreadableWithoutRevision() {
     for (revision, guarantees) in [(0, []), (5, [RedisHistory.Guarantee.badDataHeld])]

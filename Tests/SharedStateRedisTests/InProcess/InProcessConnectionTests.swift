@@ -1,4 +1,5 @@
 import Foundation
+import RedisConnectionContract
 import SharedStateRedis
 import SharedStateRedisTesting
 import Testing

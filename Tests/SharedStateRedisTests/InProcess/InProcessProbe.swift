@@ -35,7 +35,9 @@ final class InProcessProbe {
   }
 
   func events() throws -> [RedisEvent] {
-    try connection.receive()
+    let arrivals = connection.receive()
+    if let failure = arrivals.failure { throw failure }
+    return arrivals.events
   }
 
   /// Returns the numbers of the requests that were answered.

@@ -3,9 +3,9 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// A link and both of its threads, with a simulated clock, and a server that answers every request.
+/// A link and its thread, with a simulated clock, and a server that answers every request.
 struct AnsweredLink {
-  typealias Threads = Role<ConnectionPurpose>
+  typealias Thread = Role<Void>
   /// Answers a request, of which there were `count` so far. For `nil`, the link gets the answer of a server that stores
   /// nothing. An error closes the connection.
   typealias Answer = (RedisRequest.Command, _ count: Int) throws(RedisSharedStateError) -> RedisReply?
@@ -13,18 +13,18 @@ struct AnsweredLink {
   var link: LinkState
   private(set) var now = Instant.now
   var answer: Answer
-  /// How long both threads wait for the answers to what one of them has sent.
+  /// How long the thread waits for the answers to what it has sent.
   var roundTrip = Duration.microseconds(100)
   /// Whether the answers that come before the end of a connection are lost.
   var losesReplies = false
   private let facts: ServerFacts
-  private var roles = PerConnection { Threads($0) }
-  /// What each thread reports next.
-  private var reports = PerConnection { _ in Threads.Report.nothing }
-  /// Until when each thread sleeps.
-  private var wakeUps: PerConnection<Instant>
-  /// Why a connection is about to end.
-  private var breaks = PerConnection<RedisSharedStateError?> { _ in nil }
+  private var role = Thread()
+  /// What the thread reports next.
+  private var report = Thread.Report.nothing
+  /// Until when the thread sleeps.
+  private var wakeUp: Instant
+  /// Why the connections are about to end.
+  private var end: RedisSharedStateError?
   /// The number of documents that were encoded.
   private var documents = 0
 
@@ -43,7 +43,7 @@ struct AnsweredLink {
     self.link = link
     self.facts = facts
     self.answer = answer
-    wakeUps = PerConnection { [now] _ in now }
+    wakeUp = now
   }
 
   /// A link that has read its values from a server that stored nothing, and gets these answers from now on.
@@ -61,57 +61,58 @@ struct AnsweredLink {
     let end = now + duration
     while now < end, requests.count < 20_000 {
       // However fast everybody is, some time passes.
-      now += .microseconds(100)
-      for purpose in [ConnectionPurpose.subscriber, .writer] { proceed(purpose) }
+      now = now + .microseconds(100)
+      proceed()
       if isOver(self) { return }
-      now = max(now, min(wakeUps[.subscriber], wakeUps[.writer], end))
+      now = max(now, min(wakeUp, end))
     }
   }
 
-  /// Runs a thread, as if it were woken, until it sleeps or has sent something.
-  private mutating func proceed(_ purpose: ConnectionPurpose) {
-    var report = reports[purpose]
+  /// Runs the thread, as if it were woken, until it sleeps or has sent something.
+  private mutating func proceed() {
     while true {
-      switch roles[purpose].next(after: report, in: &link, now: now) {
+      switch role.next(after: report, in: &link, now: now) {
       case .perform(let effects):
         report = .performed(effects.compactMap { perform($0) })
       case .connect:
-        breaks[purpose] = nil
-        report = .opened(purpose, facts)
+        end = nil
+        report = .opened(PerConnection { _ in () }, .both(facts))
       case .exchange(_, let requests, let until):
-        report = exchange(requests, on: purpose)
+        report = exchange(requests)
         if case .failed = report { continue }
-        wakeUps[purpose] = requests.isEmpty ? until : now
-        reports[purpose] = report
+        wakeUp = requests.values.allSatisfy(\.isEmpty) ? until : now
         return
       case .close:
         report = .nothing
       case .wait(let until):
-        wakeUps[purpose] = until
-        reports[purpose] = .nothing
+        (wakeUp, report) = (until, .nothing)
         return
       case .end:
-        Issue.record("A thread ends.")
+        Issue.record("The thread ends.")
         return
       }
     }
   }
 
-  private mutating func exchange(_ requests: [RedisRequest], on purpose: ConnectionPurpose) -> Threads.Report {
-    if let error = breaks[purpose] { return .failed(error) }
-    if requests.isEmpty { return .arrived([], hasHeard: false) }
-    if purpose == .writer, let online = link.online, online.suspects.alone != nil {
-      companions += online.commits.underWay - 1
+  private mutating func exchange(_ requests: Thread.Requests) -> Thread.Report {
+    if let end { return .failed(end) }
+    var arrivals = PerConnection { _ in Arrivals() }
+    for purpose in [ConnectionPurpose.subscriber, .writer] where !requests[purpose].isEmpty {
+      if purpose == .writer, let online = link.online, online.suspects.alone != nil {
+        companions += online.commits.underWay - 1
+      }
+      now = now + roundTrip
+      do {
+        for request in requests[purpose] {
+          arrivals[purpose].events.append(.reply(id: request.id, try reply(to: request.command)))
+        }
+      } catch {
+        if losesReplies || arrivals[purpose].events.isEmpty { return .failed(error) }
+        end = error
+      }
+      arrivals[purpose].hasHeard = true
     }
-    now += roundTrip
-    var replies: [RedisEvent] = []
-    do {
-      for request in requests { replies.append(.reply(id: request.id, try reply(to: request.command))) }
-    } catch {
-      if losesReplies || replies.isEmpty { return .failed(error) }
-      breaks[purpose] = error
-    }
-    return .arrived(replies, hasHeard: true)
+    return .arrived(arrivals)
   }
 
   private mutating func reply(to command: RedisRequest.Command) throws(RedisSharedStateError) -> RedisReply {
@@ -134,7 +135,7 @@ struct AnsweredLink {
       let result = Replica.Documents(encoded: Data("1".utf8), merged: Data("\(documents)".utf8))
       documents += 1
       return .encoded(id, Replica.Encoded(stamp: stamp, result: .success(result)))
-    case .wake(let purpose): wakeUps[purpose] = now
+    case .wake: wakeUp = now
     case .status(let id, .saveError(let error), _, _):
       saveErrors[id] = error
       if let error { errors.append(error) }

@@ -16,7 +16,7 @@ struct HealingTests {
     var links = try (1...5).map { try link(seed: $0) }
     for index in links.indices {
       links[index].failed(epoch: links[index].session.epoch, error: .lost, now: start)
-      _ = links[index].instruction(for: .writer, now: start + .seconds(60))
+      _ = links[index].instruction(now: start + .seconds(60))
       links[index].connect(at: start)
     }
     var restored: Set<KeyNames> = []

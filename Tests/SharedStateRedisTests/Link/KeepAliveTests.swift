@@ -32,10 +32,10 @@ struct KeepAliveTests {
       let hasLearned = keepAlive.closed(afterIdle: idle, now: start)
       #expect(!hasLearned)
     }
-    for _ in 0..<5 {
+    for run in 0..<5 {
+      keepAlive.connected(to: "run \(run)")
       let hasLearned = keepAlive.closed(afterIdle: .seconds(5), now: start)
       #expect(!hasLearned)
-      keepAlive.serverRestarted()
     }
     #expect(keepAlive.interval == .seconds(10))
   }
@@ -52,7 +52,7 @@ struct KeepAliveTests {
     var keepAlive = learned(.milliseconds(600))
     var (now, intervals) = (start, [Duration]())
     while keepAlive.interval < .seconds(10), now < start + .seconds(120) {
-      now += keepAlive.interval
+      now = now + keepAlive.interval
       if keepAlive.answered(afterIdle: keepAlive.interval, now: now) { intervals.append(keepAlive.interval) }
     }
     #expect(intervals == [.seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(10)])
@@ -68,7 +68,7 @@ struct KeepAliveTests {
     var (now, trials) = (start, [Instant]())
     while now < start + .seconds(4 * 86_400) {
       let interval = keepAlive.interval
-      now += min(interval, limit)
+      now = now + min(interval, limit)
       if interval > limit {
         let isNews = keepAlive.closed(afterIdle: limit, now: now)
         #expect(!isNews)
@@ -103,14 +103,12 @@ struct KeepAliveTests {
     var link = LinkState.make()
     link.start()
     for (index, runID) in (runIDs + [runIDs[runIDs.count - 1]]).enumerated() {
-      for purpose in ConnectionPurpose.allCases {
-        link.connected(purpose, ServerFacts(runID: runID), epoch: link.session.epoch, now: now)
-      }
+      link.connected(.both(ServerFacts(runID: runID)), epoch: link.session.epoch, now: now)
       guard index < runIDs.count else { break }
-      now += .milliseconds(600)
+      now = now + .milliseconds(600)
       link.failed(epoch: link.session.epoch, error: .lost, now: now)
-      now += .seconds(60)
-      _ = link.instruction(for: .writer, now: now)
+      now = now + .seconds(60)
+      _ = link.instruction(now: now)
     }
     return link
   }
@@ -119,21 +117,22 @@ struct KeepAliveTests {
   func restarts() {
     var now = start
     let link = link(closedTwiceBy: ["1", "2"], at: &now)
-    #expect(link.connections.keepAliveInterval == .seconds(10))
+    #expect(link.keepAlive.interval == .seconds(10))
   }
 
   @Test("Open connections are pinged less often once an inference is contradicted")
   func lengthens() {
     var now = start
     var link = link(closedTwiceBy: ["1", "1"], at: &now)
-    #expect(link.connections.keepAliveInterval == .milliseconds(500))
+    #expect(link.keepAlive.interval == .milliseconds(500))
     let beginning = now
-    while link.connections.keepAliveInterval < .seconds(10), now < beginning + .seconds(120) {
-      now += link.connections.keepAliveInterval
-      #expect(link.connections.needsPing(.writer, now: now))
+    while link.keepAlive.interval < .seconds(10), now < beginning + .seconds(120) {
+      now = now + link.keepAlive.interval
+      #expect(link.online?.exchanges[.writer].needsPing(now: now) == true)
       link.arrived([], hasHeard: true, on: .writer, epoch: link.session.epoch, now: now)
-      #expect(!link.connections.needsPing(.writer, now: now + link.connections.keepAliveInterval - .milliseconds(1)))
+      let before = now + link.keepAlive.interval + .milliseconds(-1)
+      #expect(link.online?.exchanges[.writer].needsPing(now: before) == false)
     }
-    #expect(link.connections.keepAliveInterval == .seconds(10))
+    #expect(link.keepAlive.interval == .seconds(10))
   }
 }

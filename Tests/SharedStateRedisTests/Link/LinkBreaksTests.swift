@@ -185,7 +185,7 @@ struct LinkBreaksTests {
     link.failed(epoch: 1, error: .disconnected(reason: "closed"), now: start)
     #expect(!link.breaks.isEmpty)
     let later = start + .seconds(1)
-    _ = link.instruction(for: .writer, now: later)
+    _ = link.instruction(now: later)
     link.connect(at: later)
     link.answerOnce(at: later)
     #expect(link.breaks.isEmpty)

@@ -108,9 +108,9 @@ struct LinkBrokenReadTests {
         if areResets { _ = try service.link.reset(id, stamp: 0, now: service.now) } else { service.link.changed(id) }
       }
       service.run(for: .milliseconds(100)) { service in
-        let requests = service.link.connections.unanswered(on: .writer)
-        let isReading = requests.contains { if case .read = $0 { true } else { false } }
-        if let online = service.link.online, online.reads.isHoldingBack, isReading {
+        guard let online = service.link.online else { return false }
+        let isReading = online.exchanges[.writer].unanswered.contains { if case .read = $0 { true } else { false } }
+        if online.reads.isHoldingBack, isReading {
           isAlone = isAlone && online.commits.underWay == 0
         }
         return false
@@ -129,11 +129,8 @@ struct LinkBrokenReadTests {
     let id = try link.join("value20")
     for run in 1...5 {
       let now = Instant.now + .seconds(run * 100)
-      if run == 1 { link.start() } else { _ = link.instruction(for: .writer, now: now) }
-      for purpose in ConnectionPurpose.allCases {
-        let facts = ServerFacts(runID: isSameRun ? "1" : "\(run)")
-        link.connected(purpose, facts, epoch: link.session.epoch, now: now)
-      }
+      if run == 1 { link.start() } else { _ = link.instruction(now: now) }
+      link.connected(.both(ServerFacts(runID: isSameRun ? "1" : "\(run)")), epoch: link.session.epoch, now: now)
       let epoch = link.session.epoch
       let subscription = try #require(try link.someWork(for: .subscriber, now: now).requests.first)
       link.arrived([.reply(id: subscription.id, .subscribed)], on: .subscriber, epoch: epoch, now: now)

@@ -10,21 +10,18 @@ struct LinkFleet {
 
   private struct Service {
     var link: LinkState
-    var roles = PerConnection { Role<Int>($0) }
+    var role = Role<Int>()
     let id: LinkState.ReplicaID
-    var connections: [ConnectionPurpose: Int] = [:]
-    /// The time until which each of its threads sleeps.
-    var wakeUps: [ConnectionPurpose: Instant] = [:]
+    /// `nil` if the service was killed.
+    var connections: PerConnection<Int>?
+    /// The time until which its thread sleeps.
+    var wakeUp = Instant.past
     var shown: Data?
     var stamp: UInt64 = 0
     var document = Data()
 
-    mutating func next(
-      _ purpose: ConnectionPurpose,
-      after report: Role<Int>.Report,
-      now: Instant
-    ) -> Role<Int>.Step {
-      roles[purpose].next(after: report, in: &link, now: now)
+    mutating func next(after report: Role<Int>.Report, now: Instant) -> Role<Int>.Step {
+      role.next(after: report, in: &link, now: now)
     }
   }
 
@@ -54,7 +51,7 @@ struct LinkFleet {
       let policy = ReplicaPolicy(writer: configuration.writer)
       let id = try link.join(Self.names, name: "a", valueType: "Text", policy: policy)
       services.append(Service(link: link, id: id))
-      for purpose in ConnectionPurpose.allCases { try proceed(purpose, of: index, after: .nothing) }
+      try proceed(index, after: .nothing)
     }
     try run(for: 2_000)
   }
@@ -80,8 +77,7 @@ struct LinkFleet {
 
   /// Kills a service: its connections close.
   mutating func kill(_ index: Int) {
-    for connection in services[index].connections.values { server.close(connection) }
-    services[index].connections = [:]
+    for connection in services[index].connections.take()?.values ?? [] { server.close(connection) }
   }
 
   /// Runs the services. A round trip takes a millisecond.
@@ -91,34 +87,37 @@ struct LinkFleet {
       self.milliseconds += 1
       server.tick(ServerTime(microseconds: Self.beginning + Int64(self.milliseconds) * 1_000))
       _ = server.endTurn()
-      for index in services.indices {
-        for purpose in [ConnectionPurpose.subscriber, .writer] { try serve(index, purpose) }
-      }
+      for index in services.indices { try serve(index) }
       _ = server.endTurn()
     }
   }
 
-  private mutating func serve(_ index: Int, _ purpose: ConnectionPurpose) throws {
-    guard let connection = services[index].connections[purpose] else { return }
-    let isAsleep = services[index].wakeUps[purpose].map { $0 > now } ?? false
-    guard !isAsleep || server.hasOutput(for: connection) else { return }
-    try proceed(purpose, of: index, after: .arrived(server.takeOutput(for: connection), hasHeard: false))
+  private mutating func serve(_ index: Int) throws {
+    guard let connections = services[index].connections else { return }
+    let hasOutput = connections.values.contains { server.hasOutput(for: $0) }
+    guard services[index].wakeUp <= now || hasOutput else { return }
+    try proceed(index, after: .arrived(PerConnection { Arrivals(try server.takeOutput(for: connections[$0])) }))
   }
 
-  /// Runs a thread until it sleeps.
-  private mutating func proceed(_ purpose: ConnectionPurpose, of index: Int, after report: Role<Int>.Report) throws {
+  /// Runs the thread of a service until it sleeps.
+  private mutating func proceed(_ index: Int, after report: Role<Int>.Report) throws {
     var report = report
     while true {
-      switch services[index].next(purpose, after: report, now: now) {
+      switch services[index].next(after: report, now: now) {
       case .perform(let effects):
         report = .performed(effects.compactMap { perform($0, in: index) })
       case .connect:
-        guard let connection = try server.connect(name: "\(index)", purpose: purpose, waker: Waker()) else { return }
-        services[index].connections[purpose] = connection
-        report = .opened(connection, server.facts(for: connection))
-      case .exchange(let connection, let requests, let until):
-        services[index].wakeUps[purpose] = until
-        return try server.send(requests, from: connection)
+        let connections = try PerConnection { purpose in
+          try #require(try server.connect(name: "\(index)", purpose: purpose, waker: Waker()))
+        }
+        services[index].connections = connections
+        report = .opened(connections, PerConnection { server.facts(for: connections[$0]) })
+      case .exchange(let connections, let requests, let until):
+        services[index].wakeUp = until
+        for purpose in [ConnectionPurpose.subscriber, .writer] {
+          try server.send(requests[purpose], from: connections[purpose])
+        }
+        return
       case .close, .wait, .end:
         Issue.record("A connection breaks.")
         return
@@ -129,8 +128,8 @@ struct LinkFleet {
   private mutating func perform(_ effect: LinkState.Effect, in index: Int) -> LinkState.Effect.Outcome? {
     let (stamp, document) = (services[index].stamp, services[index].document)
     switch effect {
-    case .wake(let purpose):
-      services[index].wakeUps[purpose] = now
+    case .wake:
+      services[index].wakeUp = now
     case .show(let id, let toShow, _):
       guard toShow.stamp == stamp else { return .shown(id, toShow, .superseded) }
       services[index].shown = toShow.state.content.document

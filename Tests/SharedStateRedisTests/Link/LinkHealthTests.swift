@@ -34,7 +34,7 @@ struct LinkHealthTests {
 
   private func reconnect(_ link: inout LinkState, at now: Instant) {
     link.failed(epoch: link.session.epoch, error: .disconnected(reason: "cut"), now: now)
-    _ = link.instruction(for: .writer, now: now + .seconds(60))
+    _ = link.instruction(now: now + .seconds(60))
     link.connect(at: now + .seconds(60))
   }
 
@@ -117,7 +117,7 @@ struct LinkHealthTests {
     _ = link.takeEffects()
     link.failed(epoch: link.session.epoch, error: .disconnected(reason: "cut"), now: start)
     #expect(!link.isLive)
-    _ = link.instruction(for: .writer, now: start + .seconds(60))
+    _ = link.instruction(now: start + .seconds(60))
     link.connect(at: start + .seconds(60))
     #expect(told(by: &link) == Told(lives: [false]))
     // It breaks again before everything is read.
@@ -251,9 +251,7 @@ struct LinkHealthTests {
     var link = LinkState.make()
     let id = try link.join("count")
     func connect(at now: Instant) {
-      for purpose in ConnectionPurpose.allCases {
-        link.connected(purpose, ServerFacts(runID: "1", vitals: .calm), epoch: link.session.epoch, now: now)
-      }
+      link.connected(.both(ServerFacts(runID: "1", vitals: .calm)), epoch: link.session.epoch, now: now)
     }
     link.start()
     connect(at: start)
@@ -262,7 +260,7 @@ struct LinkHealthTests {
     #expect(link.isLive)
     link.failed(epoch: link.session.epoch, error: .disconnected(reason: "cut"), now: start)
     let later = start + .seconds(60)
-    _ = link.instruction(for: .writer, now: later)
+    _ = link.instruction(now: later)
     connect(at: later)
     let subscribing = try link.someWork(for: .subscriber, now: later)
     for request in subscribing.requests {

@@ -40,7 +40,7 @@ struct LinkRefusalTests {
     let id = try link.join("count")
     link.failed(epoch: 1, error: .authenticationFailed, now: start)
     let later = start + .seconds(10)
-    #expect(link.instruction(for: .writer, now: later) == .connect(epoch: 2))
+    #expect(link.instruction(now: later) == .connect(epoch: 2))
     let load = try link.load(id, now: later)
     #expect(link.takeResumed() == [])
     link.failed(epoch: 2, error: .permissionDenied(operation: "CLIENT"), now: later)
@@ -56,11 +56,11 @@ struct LinkRefusalTests {
     link.failed(epoch: 1, error: .unreachable(reason: "nobody"), now: start)
     #expect(link.takeResumed() == [])
     let later = start + .seconds(1)
-    #expect(link.instruction(for: .writer, now: later) == .connect(epoch: 2))
+    #expect(link.instruction(now: later) == .connect(epoch: 2))
     link.connect(at: later)
     link.failed(epoch: 2, error: .protocolViolation(reason: "a strange answer"), now: later)
     #expect(link.takeResumed() == [])
-    _ = link.instruction(for: .writer, now: start + .seconds(10))
+    _ = link.instruction(now: start + .seconds(10))
     #expect(link.takeResumed() == [.init([load], .protocolViolation(reason: "a strange answer"))])
   }
 
@@ -72,11 +72,11 @@ struct LinkRefusalTests {
     link.send(id, "1", at: start)
     link.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start)
     let later = start + .seconds(1)
-    #expect(link.instruction(for: .writer, now: later) == .connect(epoch: 2))
+    #expect(link.instruction(now: later) == .connect(epoch: 2))
     _ = link.takeEffects()
     link.failed(epoch: 2, error: .authenticationFailed, now: later)
     #expect(link.takeResumed() == [])
-    _ = link.instruction(for: .writer, now: start + .seconds(10))
+    _ = link.instruction(now: start + .seconds(10))
     #expect(link.takeResumed() == [.init([update], .outcomeUnknown(name: "count"))])
   }
 
@@ -90,7 +90,7 @@ struct LinkRefusalTests {
     link.failed(epoch: 1, error: .unreachable(reason: "nobody"), now: start)
     _ = link.takeEffects()
     for (waiter, milliseconds) in [(short, 1), (usual, 10_000), (long, 30_000)] {
-      link.expireWaiters(now: start + .milliseconds(milliseconds) - .nanoseconds(1))
+      link.expireWaiters(now: start + .milliseconds(milliseconds) + .nanoseconds(-1))
       #expect(link.takeResumed() == [])
       #expect(link.waiters.earliestDeadline == start + .milliseconds(milliseconds))
       link.expireWaiters(now: start + .milliseconds(milliseconds))

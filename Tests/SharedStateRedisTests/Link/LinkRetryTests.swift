@@ -137,6 +137,34 @@ struct LinkRetryTests {
     #expect(exchange.link.pendingChanges == 0)
   }
 
+  @Test("A commit that is refused while a caller loads the value is retried soon, however often it was refused before")
+  func refusedDuringLoad() throws {
+    var (exchange, id) = try exchange { command, _ in
+      if case .commit = command { .failure(.serverError(code: "OOM")) } else { nil }
+    }
+    exchange.link.changed(id)
+    exchange.run(for: .seconds(600))
+    // The next pause would be a minute long. The caller asks while the commit is under way.
+    var link = exchange.link
+    let retryAt = try #require(link.online?.agenda.next)
+    let commit = try #require(try link.someWork(for: .writer, now: retryAt).requests.commit)
+    _ = try link.load(id, now: retryAt)
+    let refusal = RedisReply.failure(.serverError(code: "OOM"))
+    link.arrived([.reply(id: commit, refusal)], on: .writer, epoch: link.session.epoch, now: retryAt)
+    let soon = retryAt + .milliseconds(100)
+    #expect(try link.someWork(for: .writer, now: soon).requests.commit != nil)
+  }
+
+  @Test("A value that the server loses repeatedly is repaired soon if a caller loads it", arguments: [false, true])
+  func repairedDuringLoad(isLoaded: Bool) throws {
+    var (exchange, id) = try exchange { _, _ in nil }
+    if isLoaded { _ = try exchange.link.load(id, now: exchange.now) }
+    for _ in 0..<12 { exchange.link.repaired(id, now: exchange.now) }
+    let item = LinkState.Retry.Key(id, concern: .repair).item
+    let pause = try #require(exchange.link.online?.agenda.moment(of: item)) - exchange.now
+    #expect((pause <= .milliseconds(100)) == isLoaded)
+  }
+
   @Test("A refused commit is retried despite reads in the meantime")
   func readsBetween() throws {
     var isRefusing = true
@@ -369,5 +397,12 @@ struct LinkRetryTests {
     // Each part of the channels is read as soon as it is subscribed to.
     #expect(exchange.requests.count <= 50)
     #expect(exchange.link.session.phase == .connected)
+  }
+}
+
+extension [RedisRequest] {
+  /// The number of the first commit.
+  fileprivate var commit: UInt64? {
+    first { if case .commit = $0.command { true } else { false } }?.id
   }
 }

@@ -4,6 +4,11 @@ import Testing
 
 @testable import SharedStateRedis
 
+extension PerConnection<ServerFacts> {
+  /// Facts that the server reports on both connections.
+  static func both(_ facts: ServerFacts = ServerFacts()) -> Self { Self { _ in facts } }
+}
+
 extension LinkState {
   static func make(restsWhenUnused: Bool = false) -> LinkState {
     LinkState(
@@ -32,7 +37,7 @@ extension LinkState {
 
   mutating func connect(at now: Instant) {
     start()
-    for purpose in ConnectionPurpose.allCases { connected(purpose, epoch: session.epoch, now: now) }
+    connected(.both(), epoch: session.epoch, now: now)
     // The transcripts begin after that.
     _ = online?.secretReads.takeQuestion(now: now)
   }
@@ -105,8 +110,10 @@ extension LinkState {
     return request?.id ?? 0
   }
 
+  /// The work for a connection, behind which the thread waits.
   mutating func someWork(for purpose: ConnectionPurpose, now: Instant) throws -> Work {
     let work = work(for: purpose, epoch: session.epoch, now: now)
+    if let work, work.waitUntil > now { sleep.begin(until: work.waitUntil) }
     return try #require(work)
   }
 

@@ -57,7 +57,7 @@ struct LinkVerificationTests {
           noticed.append(moment - start)
         }
       }
-      now += .seconds(3)
+      now = now + .seconds(3)
     }
     #expect(noticed == (isReported ? [] : [.seconds(2)]))
   }
@@ -67,16 +67,14 @@ struct LinkVerificationTests {
     var link = LinkState.make()
     let id = try link.join("count")
     link.start()
-    for purpose in ConnectionPurpose.allCases {
-      link.connected(purpose, ServerFacts(vitals: .calm), epoch: link.session.epoch, now: start)
-    }
+    link.connected(.both(ServerFacts(vitals: .calm)), epoch: link.session.epoch, now: start)
     link.answerOnce(at: start)
-    // The subscriber's thread sleeps.
+    // The thread sleeps.
     #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
     _ = link.takeEffects()
     link.received(.evicting, for: [id], epoch: link.session.epoch, now: start)
     #expect(link.announcedVitals == .calm)
-    #expect(link.takeEffects().contains { if case .wake(.subscriber) = $0 { true } else { false } })
+    #expect(link.takeEffects().contains { if case .wake = $0 { true } else { false } })
     let question = try #require(try link.someWork(for: .subscriber, now: start).requests.last)
     #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
     link.arrived([.reply(id: question.id, .pong)], on: .subscriber, epoch: link.session.epoch, now: start)
@@ -94,9 +92,7 @@ struct LinkVerificationTests {
     var link = LinkState.make()
     let id = try link.join("count")
     link.start()
-    for purpose in ConnectionPurpose.allCases {
-      link.connected(purpose, ServerFacts(vitals: .calm), epoch: link.session.epoch, now: start)
-    }
+    link.connected(.both(ServerFacts(vitals: .calm)), epoch: link.session.epoch, now: start)
     let epoch = link.session.epoch
     let subscription = try #require(try link.someWork(for: .subscriber, now: start).requests.first)
     link.arrived([.reply(id: subscription.id, .subscribed)], on: .subscriber, epoch: epoch, now: start)
@@ -160,7 +156,7 @@ struct LinkVerificationTests {
     var reports = 0
     for attempt in 1...3 {
       let now = start + .seconds(100 * attempt)
-      _ = link.instruction(for: .writer, now: now)
+      _ = link.instruction(now: now)
       link.connect(at: now)
       reports += link.takeEffects().count { if case .vitalsRefused = $0 { true } else { false } }
       #expect(link.online != nil)
@@ -186,9 +182,7 @@ struct LinkVerificationTests {
     var link = LinkState.make()
     _ = try link.join("count")
     link.start()
-    for purpose in ConnectionPurpose.allCases {
-      link.connected(purpose, ServerFacts(), epoch: link.session.epoch, now: start)
-    }
+    link.connected(.both(ServerFacts()), epoch: link.session.epoch, now: start)
     let refusals = link.takeEffects().compactMap { if case .trackingRefused(let error) = $0 { error } else { nil } }
     #expect(refusals == [.permissionDenied(operation: "CLIENT ID")])
   }
@@ -200,10 +194,8 @@ struct LinkVerificationTests {
     var refusals = 0
     for facts in [ServerFacts(vitals: .calm), ServerFacts(), ServerFacts(vitals: Vitals(era: Era(1)))] {
       link.start()
-      _ = link.instruction(for: .writer, now: start + .seconds(60))
-      for purpose in ConnectionPurpose.allCases {
-        link.connected(purpose, facts, epoch: link.session.epoch, now: start)
-      }
+      _ = link.instruction(now: start + .seconds(60))
+      link.connected(.both(facts), epoch: link.session.epoch, now: start)
       let told = link.takeEffects().count { if case .vitalsRefused = $0 { true } else { false } }
       #expect(told == (facts == ServerFacts() ? 1 : 0))
       refusals += told
@@ -213,9 +205,7 @@ struct LinkVerificationTests {
     var other = LinkState.make()
     _ = try other.join("count")
     other.start()
-    for purpose in ConnectionPurpose.allCases {
-      other.connected(purpose, ServerFacts(vitals: .calm), epoch: other.session.epoch, now: start)
-    }
+    other.connected(.both(ServerFacts(vitals: .calm)), epoch: other.session.epoch, now: start)
     _ = other.takeEffects()
     for _ in 1...2 { other.received(nil, for: [], epoch: other.session.epoch, now: start) }
     #expect(other.takeEffects().count { if case .vitalsRefused = $0 { true } else { false } } == 1)
@@ -232,7 +222,7 @@ struct LinkVerificationTests {
       link.arrived([.reply(id: track, reply)], on: .writer, epoch: link.session.epoch, now: start)
       for case .trackingRefused in link.takeEffects() { refusals += 1 }
       link.failed(epoch: link.session.epoch, error: .lost, now: start)
-      _ = link.instruction(for: .writer, now: start + .seconds(60))
+      _ = link.instruction(now: start + .seconds(60))
     }
     #expect(refusals == 1)
   }
@@ -251,7 +241,6 @@ struct LinkVerificationTests {
       _ = try link.join("other")
       #expect(try link.channelsToSubscribe(at: start) == [])
       link.arrived([.reply(id: track, answer)], on: .writer, epoch: link.session.epoch, now: start)
-      #expect(link.takeEffects().contains { if case .wake(.subscriber) = $0 { true } else { false } })
       #expect(try link.channelsToSubscribe(at: start) == ["changes:{count}", "changes:{other}"])
     }
   }
@@ -491,7 +480,7 @@ struct LinkVerificationTests {
       let request = link.send(id, document, stamp: revision, at: now)
       link.arrived([.reply(id: request, committed)], on: .writer, epoch: link.session.epoch, now: now)
       link.arrived([.invalidated(["own", "edited"])], on: .subscriber, epoch: link.session.epoch, now: now)
-      now += .milliseconds(200)
+      now = now + .milliseconds(200)
       compared.append(try link.compares(with: document, revision: revision, at: now))
     }
     #expect(compared == [["own"], ["edited"], ["own"], ["edited"]])
@@ -585,9 +574,7 @@ extension LinkState {
   /// Connects, and returns the number of the request that asks for tracking.
   fileprivate mutating func connectAskingForTracking(at now: Instant) throws -> UInt64 {
     start()
-    for purpose in ConnectionPurpose.allCases {
-      connected(purpose, ServerFacts(clientID: 7), epoch: session.epoch, now: now)
-    }
+    connected(.both(ServerFacts(clientID: 7)), epoch: session.epoch, now: now)
     let requests = try someWork(for: .writer, now: now).requests
     let request = requests.first { if case .track = $0.command { true } else { false } }
     return try #require(request?.id)

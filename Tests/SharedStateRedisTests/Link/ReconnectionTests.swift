@@ -17,7 +17,7 @@ struct ReconnectionTests {
           guard case .backingOff(let until) = state.session.phase else { return nil }
           if failure == failures { return until - lost }
           lost = until
-          _ = state.instruction(for: .writer, now: lost)
+          _ = state.instruction(now: lost)
         }
         return nil
       }

@@ -3,40 +3,38 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// What the threads of a link do, as a transcript.
-@Suite("The threads of a link", .timeLimit(.minutes(5)))
+/// What the thread of a link does, as a transcript.
+@Suite("The thread of a link", .timeLimit(.minutes(5)))
 struct RoleTests {
-  /// A link and both of its threads, which take one step at a time by a simulated clock.
-  private struct Threads {
+  /// A link and its thread, which takes one step at a time by a simulated clock.
+  private struct Thread {
+    typealias Report = Role<String>.Report
+
     var link: LinkState
-    var roles = PerConnection { Role<String>($0) }
+    var role = Role<String>()
     var now = Instant.now
     let id: LinkState.ReplicaID
     /// Counts the changes of the value.
     private var stamp: UInt64 = 1
     /// Whether the caller that sent last has woken the thread.
     private(set) var hasWoken = false
-    /// Until when the thread that was asked last sleeps.
+    /// Until when the thread sleeps.
     private(set) var until: Instant?
-    /// The effects that were handed out last, and what was sent last on each connection.
+    /// The effects that were handed out last, and what was sent last.
     private var effects: [LinkState.Effect] = []
-    private var sent = PerConnection<[RedisRequest]> { _ in [] }
+    private var sent = Role<String>.Requests { _ in [] }
 
     init(restsWhenUnused: Bool = false) throws {
-      link = LinkState.make(restsWhenUnused: restsWhenUnused)
+      var configuration = LinkState.make(restsWhenUnused: restsWhenUnused).configuration
+      // It never comes here, and would shorten the waits.
+      configuration.antiEntropy = .seconds(36_000)
+      link = LinkState(configuration: configuration, seed: 1)
       id = try link.join("count")
-      begin()
-    }
-
-    /// Returns the threads that have to be started.
-    @discardableResult
-    mutating func begin() -> [ConnectionPurpose] {
-      ConnectionPurpose.allCases.filter { roles[$0].begin(in: link) }
     }
 
     /// Reports the result of a step, and returns the next one.
-    mutating func next(_ purpose: ConnectionPurpose, after report: Role<String>.Report = .nothing) -> String {
-      switch roles[purpose].next(after: report, in: &link, now: now) {
+    mutating func next(after report: Report = .nothing) -> String {
+      switch role.next(after: report, in: &link, now: now) {
       case .perform(let effects):
         self.effects = effects
         return "perform: \(names(of: effects))"
@@ -44,21 +42,18 @@ struct RoleTests {
         self.until = until
         return "wait"
       case .connect: return "connect"
-      case .exchange(let connection, let requests, let until):
-        self.until = until
-        sent[purpose] = requests
-        return "exchange on \(connection): \(names(of: requests.map(\.command)))"
-      case .close(let connection): return "close \(connection)"
+      case .exchange(let connections, let requests, let until):
+        (self.until, sent) = (until, requests)
+        let parts = ConnectionPurpose.allCases.map { "\(connections[$0]): \(names(of: requests[$0].map(\.command)))" }
+        return "exchange on \(parts.joined(separator: ", "))"
+      case .close(let connections): return "close \(connections.values.sorted().joined(separator: " "))"
       case .end: return "end"
       }
     }
 
     /// Performs the effects, and returns the step after them.
-    mutating func nextAfterEffects(
-      _ purpose: ConnectionPurpose,
-      after report: Role<String>.Report = .nothing
-    ) -> String {
-      let step = next(purpose, after: report)
+    mutating func nextAfterEffects(after report: Report = .nothing) -> String {
+      let step = next(after: report)
       guard step.hasPrefix("perform") else { return step }
       let outcomes = effects.compactMap { effect -> Job.Outcome? in
         switch effect {
@@ -67,29 +62,34 @@ struct RoleTests {
         default: nil
         }
       }
-      return nextAfterEffects(purpose, after: .performed(outcomes))
+      return nextAfterEffects(after: .performed(outcomes))
     }
 
-    /// Opens both connections.
-    mutating func connect(_ facts: ServerFacts = ServerFacts()) {
-      for purpose in ConnectionPurpose.allCases {
-        #expect(nextAfterEffects(purpose) == "connect")
-        _ = nextAfterEffects(purpose, after: .opened(purpose.rawValue, facts))
-      }
+    /// Opens both connections. Returns the step after the effects of that.
+    @discardableResult
+    mutating func connect(_ facts: ServerFacts = ServerFacts()) -> String {
+      #expect(nextAfterEffects() == "connect")
+      return nextAfterEffects(after: opened(facts))
+    }
+
+    func opened(_ facts: ServerFacts = ServerFacts()) -> Report {
+      .opened(PerConnection { $0 == .writer ? "w" : "s" }, .both(facts))
     }
 
     /// Opens both connections, reads the value, and changes it.
     mutating func change(_ facts: ServerFacts = ServerFacts()) {
       connect(facts)
-      for purpose in [ConnectionPurpose.subscriber, .writer, .writer, .writer] { _ = nextAfterReplies(purpose) }
+      for _ in 0..<3 { _ = nextAfterReplies() }
       link.changed(id)
       _ = link.takeEffects()
     }
 
     /// Answers what was sent last, and returns the step after the effects of that.
-    mutating func nextAfterReplies(_ purpose: ConnectionPurpose) -> String {
-      let replies = sent[purpose].map { RedisEvent.reply(id: $0.id, reply(to: $0.command)) }
-      return nextAfterEffects(purpose, after: .arrived(replies, hasHeard: true))
+    mutating func nextAfterReplies() -> String {
+      let arrivals = PerConnection { purpose in
+        Arrivals(sent[purpose].map { RedisEvent.reply(id: $0.id, reply(to: $0.command)) }, hasHeard: true)
+      }
+      return nextAfterEffects(after: .arrived(arrivals))
     }
 
     private func reply(to command: RedisRequest.Command) -> RedisReply {
@@ -113,11 +113,14 @@ struct RoleTests {
       let isWoken = link.takeEffects().contains { if case .wake = $0 { true } else { false } }
       #expect(!isDirect || !isWoken)
       guard isDirect else { return nil }
-      roles[.writer].note(encoded, in: &link, now: now)
-      sent[.writer] = roles[.writer].takeRequests(in: &link, now: now)?.1 ?? []
+      role.note(encoded, in: &link, now: now)
+      sent[.writer] = role.takeRequests(in: &link, now: now)?.1 ?? []
       hasWoken = link.takeEffects().contains { if case .wake = $0 { true } else { false } }
       return names(of: sent[.writer].map(\.command))
     }
+
+    /// The number of the commit that was sent last.
+    var sentCommit: UInt64? { sent[.writer].first { if case .commit = $0.command { true } else { false } }?.id }
 
     private func names<Value>(of values: [Value]) -> String {
       values.map { "\($0)".prefix { $0 != "(" } }.joined(separator: " ")
@@ -125,145 +128,154 @@ struct RoleTests {
   }
 
   private let broken = RedisSharedStateError.disconnected(reason: "broken")
+  private let nothingArrived = Role<String>.Report.arrived(PerConnection { _ in Arrivals() })
 
-  @Test("Each thread performs its effects, connects, and waits until there is something to send")
+  @Test("The thread performs its effects, connects, and waits until there is something to send")
   func connects() throws {
-    var threads = try Threads()
-    #expect(threads.begin().isEmpty)
-    #expect(threads.next(.writer) == "perform: status sessionChanged statusChanged wake wake")
-    #expect(threads.next(.writer, after: .performed([])) == "connect")
-    #expect(threads.next(.subscriber) == "connect")
-    #expect(threads.next(.writer, after: .opened("w", ServerFacts())) == "exchange on w: ")
-    #expect(threads.until == threads.now + .seconds(10))
-    let opened = threads.next(.subscriber, after: .opened("s", ServerFacts()))
-    #expect(opened == "perform: vitalsRefused trackingRefused statusChanged wake")
-    #expect(threads.next(.subscriber, after: .performed([])) == "exchange on s: subscribe")
-    #expect(threads.until == threads.now + .seconds(5))
-    let arrived = [RedisEvent.reply(id: 1, .subscribed)]
-    #expect(threads.next(.subscriber, after: .arrived(arrived, hasHeard: true)) == "exchange on s: ")
-    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "exchange on w: secret summarize")
+    var thread = try Thread()
+    #expect(thread.next() == "perform: status statusChanged sessionChanged wake")
+    #expect(thread.next(after: .performed([])) == "connect")
+    let opened = thread.next(after: thread.opened())
+    #expect(opened == "perform: vitalsRefused trackingRefused statusChanged")
+    #expect(thread.next(after: .performed([])) == "exchange on w: secret, s: subscribe")
+    #expect(thread.until == thread.now + .seconds(5))
+    #expect(thread.nextAfterReplies() == "exchange on w: summarize, s: ")
+    #expect(thread.nextAfterReplies() == "exchange on w: , s: ")
+    #expect(thread.until == thread.now + .seconds(10))
   }
 
   @Test("A thread that is woken by a change encodes the change before sending it")
   func serves() throws {
-    var threads = try Threads()
-    threads.change()
-    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "perform: encode")
-    #expect(threads.next(.writer, after: .performed([threads.encoded])) == "exchange on writer: commit")
-    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "exchange on writer: ")
+    var thread = try Thread()
+    thread.change()
+    #expect(thread.next(after: nothingArrived) == "perform: encode")
+    #expect(thread.next(after: .performed([thread.encoded])) == "exchange on w: commit, s: ")
+    #expect(thread.next(after: nothingArrived) == "exchange on w: , s: ")
   }
 
-  @Test("The thread that takes over a role finishes its effects and keeps the same connection")
+  @Test("The thread that takes over the role finishes its effects and keeps the same connections")
   func handsOver() throws {
-    var threads = try Threads()
-    threads.change()
-    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "perform: encode")
-    #expect(threads.next(.writer) == "perform: ")
-    #expect(threads.next(.writer, after: .performed([])) == "exchange on writer: ")
+    var thread = try Thread()
+    thread.change()
+    #expect(thread.next(after: nothingArrived) == "perform: encode")
+    #expect(thread.next() == "perform: ")
+    #expect(thread.next(after: .performed([])) == "exchange on w: , s: ")
     // The thread that has lost the role is done with its job.
-    threads.roles[.writer].note(threads.encoded, in: &threads.link, now: threads.now)
-    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "exchange on writer: commit")
+    thread.role.note(thread.encoded, in: &thread.link, now: thread.now)
+    #expect(thread.next(after: nothingArrived) == "exchange on w: commit, s: ")
   }
 
   @Test("A caller sends its change while the thread sleeps, unless another change is under way")
   func callerSends() throws {
-    var threads = try Threads()
-    threads.change(ServerFacts(vitals: Vitals(era: Era(1), evictions: 0)))
-    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "perform: encode")
-    #expect(threads.next(.writer, after: .performed([threads.encoded])) == "exchange on writer: commit")
-    #expect(threads.sendFromCaller() == nil)
-    #expect(threads.nextAfterReplies(.writer) == "exchange on writer: commit")
-    _ = threads.nextAfterReplies(.writer)
+    var thread = try Thread()
+    thread.change(ServerFacts(vitals: Vitals(era: Era(1), evictions: 0)))
+    #expect(thread.next(after: nothingArrived) == "perform: encode")
+    #expect(thread.next(after: .performed([thread.encoded])) == "exchange on w: commit, s: ")
+    #expect(thread.sendFromCaller() == nil)
+    #expect(thread.nextAfterReplies() == "exchange on w: commit, s: ")
+    _ = thread.nextAfterReplies()
     // The vitals must not grow old because no thread asks for them.
-    threads.now += .seconds(2)
-    #expect(threads.sendFromCaller() == "commit vitals")
-    #expect(threads.sendFromCaller() == nil)
+    thread.now = thread.now + .seconds(2)
+    #expect(thread.sendFromCaller() == "commit vitals")
+    #expect(thread.sendFromCaller() == nil)
     // The thread would otherwise sleep for longer than the answer may take.
-    #expect(threads.hasWoken)
-    _ = threads.nextAfterEffects(.writer, after: .arrived([], hasHeard: false))
-    #expect(threads.until == threads.now + .seconds(5))
+    #expect(thread.hasWoken)
+    _ = thread.nextAfterEffects(after: nothingArrived)
+    #expect(thread.until == thread.now + .seconds(5))
   }
 
-  @Test("Both threads close their connections when one breaks, and pause before reconnecting")
+  @Test("The thread closes both connections when one breaks, and pauses before reconnecting")
   func breaks() throws {
-    var threads = try Threads()
-    threads.connect()
-    #expect(threads.nextAfterEffects(.writer, after: .failed(broken)) == "close writer")
-    #expect(threads.nextAfterEffects(.writer) == "wait")
-    #expect(threads.next(.subscriber, after: .arrived([], hasHeard: false)) == "close subscriber")
-    #expect(threads.next(.subscriber) == "wait")
-    guard case .backingOff(let until) = threads.link.session.phase else {
-      Issue.record("\(threads.link.session.phase)")
+    var thread = try Thread()
+    thread.connect()
+    #expect(thread.nextAfterEffects(after: .failed(broken)) == "close s w")
+    #expect(thread.nextAfterEffects() == "wait")
+    guard case .backingOff(let until) = thread.link.session.phase else {
+      Issue.record("\(thread.link.session.phase)")
       return
     }
-    #expect(threads.until == until)
-    threads.now = until
-    #expect(threads.next(.writer) == "perform: wake")
-    #expect(threads.next(.writer, after: .performed([])) == "connect")
-    #expect(threads.next(.writer, after: .failed(broken)).hasPrefix("perform"))
-    #expect(threads.nextAfterEffects(.writer, after: .performed([])) == "wait")
-    // The other thread has not begun to connect.
-    #expect(threads.next(.subscriber) == "wait")
+    #expect(thread.until == until)
+    thread.now = until
+    #expect(thread.next() == "connect")
+    #expect(thread.next(after: .failed(broken)).hasPrefix("perform"))
+    #expect(thread.nextAfterEffects(after: .performed([])) == "wait")
+  }
+
+  @Test("A refused channel is subscribed to again as soon as its pause is over")
+  func subscribesAgain() throws {
+    var thread = try Thread()
+    #expect(thread.connect() == "exchange on w: secret, s: subscribe")
+    let refusal = RedisEvent.reply(id: 1, .failure(.permissionDenied(operation: "SUBSCRIBE")))
+    let arrivals = PerConnection { $0 == .subscriber ? Arrivals([refusal]) : Arrivals() }
+    #expect(thread.nextAfterEffects(after: .arrived(arrivals)) == "exchange on w: , s: ")
+    thread.now = thread.now + .seconds(2)
+    #expect(thread.until.map { $0 <= thread.now } == true)
+    #expect(thread.nextAfterEffects(after: nothingArrived) == "exchange on w: , s: subscribe")
+  }
+
+  @Test("The replies that have arrived count before the end of the other connection does")
+  func repliesBeforeEnd() throws {
+    var thread = try Thread()
+    thread.change()
+    _ = try thread.link.save(thread.id, now: thread.now)
+    #expect(thread.nextAfterEffects(after: nothingArrived) == "exchange on w: commit, s: ")
+    let reply = CommitReply.committed(revision: Revision(1), parent: .none)
+    let request = try #require(thread.sentCommit)
+    let arrivals = PerConnection {
+      $0 == .writer ? Arrivals([.reply(id: request, .commit(reply))]) : Arrivals(failure: broken)
+    }
+    #expect(thread.nextAfterEffects(after: .arrived(arrivals)) == "close s w")
+    #expect(thread.link.pendingChanges == 0)
+    #expect(thread.link.session.lastError == broken)
   }
 
   @Test("A request prepared for one connection is not sent on the next one")
   func forgetsRequests() throws {
-    var threads = try Threads()
-    threads.change()
-    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "perform: encode")
-    #expect(threads.next(.writer, after: .performed([])) == "exchange on writer: ")
-    threads.roles[.writer].note(threads.encoded, in: &threads.link, now: threads.now)
-    #expect(threads.roles[.writer].requests.count == 1)
-    #expect(threads.nextAfterEffects(.subscriber, after: .failed(broken)) == "close subscriber")
-    #expect(threads.nextAfterEffects(.writer, after: .arrived([], hasHeard: false)) == "close writer")
-    threads.now += .seconds(60)
-    threads.connect()
-    #expect(threads.roles[.writer].requests.isEmpty)
+    var thread = try Thread()
+    thread.change()
+    #expect(thread.next(after: nothingArrived) == "perform: encode")
+    #expect(thread.next(after: .performed([])) == "exchange on w: , s: ")
+    thread.role.note(thread.encoded, in: &thread.link, now: thread.now)
+    #expect(thread.role.requests[.writer].count == 1)
+    #expect(thread.nextAfterEffects(after: .failed(broken)) == "close s w")
+    thread.now = thread.now + .seconds(60)
+    #expect(thread.connect() == "exchange on w: secret, s: subscribe")
   }
 
   @Test("A thread that cannot be started counts as a failed attempt to connect, and is retried after the pause")
   func isRefused() throws {
-    var threads = try Threads()
-    let waiter = try threads.link.save(threads.id, now: threads.now)
-    #expect(threads.nextAfterEffects(.writer) == "connect")
-    threads.roles[.subscriber].refused("the limit is reached", in: &threads.link, now: threads.now)
+    var thread = try Thread()
+    let waiter = try thread.link.save(thread.id, now: thread.now)
     let error = RedisSharedStateError.outOfThreads(reason: "the limit is reached")
-    #expect(threads.link.session.refusal == error)
-    let told = threads.link.takeEffects()
+    thread.link.failed(epoch: thread.link.session.epoch, error: error, now: thread.now)
+    #expect(thread.link.session.refusal == error)
+    let told = thread.link.takeEffects()
     #expect(told.contains { if case .status(_, .loadError(error), _, _) = $0 { true } else { false } })
     #expect(told.contains { if case .resume([waiter], error, _, _) = $0 { true } else { false } })
-    guard case .backingOff(let until) = threads.link.session.phase else {
-      Issue.record("\(threads.link.session.phase)")
+    guard case .backingOff(let until) = thread.link.session.phase else {
+      Issue.record("\(thread.link.session.phase)")
       return
     }
-    let isTooSoon = threads.link.mayStartThread(now: until - .milliseconds(1))
+    let isTooSoon = thread.link.mayStartThread(now: until + .milliseconds(-1))
     #expect(!isTooSoon)
-    #expect(threads.next(.writer, after: .opened("w", ServerFacts())) == "close w")
-    threads.now = until
-    let isDue = threads.link.mayStartThread(now: until)
+    thread.now = until
+    let isDue = thread.link.mayStartThread(now: until)
     #expect(isDue)
-    #expect(threads.begin() == [.subscriber])
-    threads.connect()
-    #expect(threads.link.session.phase == .connected)
+    thread.connect()
+    #expect(thread.link.session.phase == .connected)
   }
 
-  @Test("The threads end when the server is not needed, and start again when it is needed")
+  @Test("The thread ends when the server is not needed, and a new one connects when it is needed")
   func ends() throws {
-    var threads = try Threads(restsWhenUnused: true)
-    threads.connect()
-    threads.link.leave(threads.id)
-    for purpose in ConnectionPurpose.allCases {
-      #expect(threads.nextAfterEffects(purpose, after: .arrived([], hasHeard: false)) == "close \(purpose.rawValue)")
-      #expect(threads.begin().isEmpty)
-      #expect(threads.next(purpose) == "end")
-    }
-    #expect(threads.begin().isEmpty)
-    _ = try threads.link.join("count")
-    #expect(threads.begin() == ConnectionPurpose.allCases)
-    threads.connect()
-    threads.link.stop()
-    #expect(threads.nextAfterEffects(.writer, after: .arrived([], hasHeard: false)) == "close writer")
-    #expect(threads.next(.writer) == "end")
-    #expect(threads.begin().isEmpty)
+    var thread = try Thread(restsWhenUnused: true)
+    thread.connect()
+    thread.link.leave(thread.id)
+    #expect(thread.nextAfterEffects(after: nothingArrived) == "close s w")
+    #expect(thread.next() == "end")
+    _ = try thread.link.join("count")
+    thread.connect()
+    thread.link.stop()
+    #expect(thread.nextAfterEffects(after: nothingArrived) == "close s w")
+    #expect(thread.next() == "end")
   }
 }

@@ -9,20 +9,18 @@ struct SessionTests {
   @Test("A session does nothing until a caller needs the server")
   func idle() {
     var session = Session(backoff: backoff)
-    #expect(session.instruction(for: .writer, now: start) == .exit)
+    #expect(session.instruction(now: start) == .exit)
     session.start()
-    #expect(session.instruction(for: .writer, now: start) == .connect(epoch: 1))
-    #expect(session.instruction(for: .subscriber, now: start) == .connect(epoch: 1))
+    #expect(session.instruction(now: start) == .connect(epoch: 1))
   }
 
   @Test("A session is connected once both connections are open")
   func connects() {
     var session = Session(backoff: backoff)
     session.start()
-    #expect(session.connected(.writer, epoch: 1) == false)
-    #expect(session.instruction(for: .writer, now: start) == .serve(epoch: 1))
-    #expect(session.instruction(for: .subscriber, now: start) == .connect(epoch: 1))
-    #expect(session.connected(.subscriber, epoch: 1) == true)
+    #expect(session.instruction(now: start) == .connect(epoch: 1))
+    #expect(session.connected(epoch: 1) == true)
+    #expect(session.instruction(now: start) == .serve(epoch: 1))
     #expect(session.phase == .connected)
   }
 
@@ -31,10 +29,9 @@ struct SessionTests {
     var session = connectedSession()
     #expect(session.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start, random: 0.5) == true)
     let end = start + .milliseconds(50)
-    #expect(session.instruction(for: .writer, now: start) == .wait(until: end))
-    #expect(session.instruction(for: .subscriber, now: start) == .wait(until: end))
-    #expect(session.instruction(for: .writer, now: end) == .connect(epoch: 2))
-    #expect(session.instruction(for: .subscriber, now: end) == .connect(epoch: 2))
+    #expect(session.instruction(now: start) == .wait(until: end))
+    #expect(session.instruction(now: end) == .connect(epoch: 2))
+    #expect(session.instruction(now: end) == .connect(epoch: 2))
   }
 
   @Test("A session follows a moved server without a pause, but only a limited number of times")
@@ -42,21 +39,21 @@ struct SessionTests {
     var session = connectedSession()
     for epoch in 1...UInt64(Session.movesWithoutPause) {
       #expect(session.failed(epoch: epoch, error: .moved, now: start, random: 1) == true)
-      #expect(session.instruction(for: .writer, now: start) == .connect(epoch: epoch + 1))
+      #expect(session.instruction(now: start) == .connect(epoch: epoch + 1))
     }
     #expect(session.failed(epoch: session.epoch, error: .moved, now: start, random: 0.5) == true)
-    guard case .wait(let until) = session.instruction(for: .writer, now: start) else {
+    guard case .wait(let until) = session.instruction(now: start) else {
       Issue.record("It goes round in circles.")
       return
     }
     #expect(until > start)
     // An answer ends the series.
     let epoch = session.epoch + 1
-    #expect(session.instruction(for: .writer, now: until) == .connect(epoch: epoch))
-    for purpose in ConnectionPurpose.allCases { _ = session.connected(purpose, epoch: epoch) }
+    #expect(session.instruction(now: until) == .connect(epoch: epoch))
+    _ = session.connected(epoch: epoch)
     session.succeeded(epoch: epoch)
     #expect(session.failed(epoch: epoch, error: .moved, now: until, random: 1) == true)
-    #expect(session.instruction(for: .writer, now: until) == .connect(epoch: epoch + 1))
+    #expect(session.instruction(now: until) == .connect(epoch: epoch + 1))
   }
 
   @Test("Ending a pause lets a session reconnect immediately")
@@ -65,7 +62,7 @@ struct SessionTests {
     #expect(session.endPause(now: start) == false)
     _ = session.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start, random: 0.5)
     #expect(session.endPause(now: start) == true)
-    #expect(session.instruction(for: .writer, now: start) == .connect(epoch: 2))
+    #expect(session.instruction(now: start) == .connect(epoch: 2))
   }
 
   @Test("A session ignores events of an older epoch")
@@ -73,8 +70,8 @@ struct SessionTests {
     var session = connectedSession()
     _ = session.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start, random: 0)
     #expect(session.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start, random: 0) == false)
-    _ = session.instruction(for: .writer, now: start)
-    #expect(session.connected(.writer, epoch: 1) == false)
+    _ = session.instruction(now: start)
+    #expect(session.connected(epoch: 1) == false)
     #expect(session.failures == 1)
   }
 
@@ -86,13 +83,12 @@ struct SessionTests {
     var pauses: [Duration] = []
     for _ in 0..<9 {
       let epoch = session.epoch
-      _ = session.connected(.writer, epoch: epoch)
-      _ = session.connected(.subscriber, epoch: epoch)
+      _ = session.connected(epoch: epoch)
       _ = session.failed(epoch: epoch, error: .disconnected(reason: "cut"), now: now, random: 1)
       guard case .backingOff(let until) = session.phase else { break }
       pauses.append(now.duration(to: until))
       now = until
-      _ = session.instruction(for: .writer, now: now)
+      _ = session.instruction(now: now)
     }
     let expected = [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]
     #expect(pauses == expected.map { .milliseconds($0) })
@@ -103,11 +99,10 @@ struct SessionTests {
     var session = connectedSession()
     for _ in 0..<5 {
       _ = session.failed(epoch: session.epoch, error: .disconnected(reason: "cut"), now: start, random: 0)
-      _ = session.instruction(for: .writer, now: start)
+      _ = session.instruction(now: start)
     }
     #expect(session.failures == 5)
-    _ = session.connected(.writer, epoch: session.epoch)
-    _ = session.connected(.subscriber, epoch: session.epoch)
+    _ = session.connected(epoch: session.epoch)
     session.succeeded(epoch: session.epoch)
     #expect(session.failures == 0)
     #expect(session.lastError == nil)
@@ -120,8 +115,8 @@ struct SessionTests {
       session.succeeded(epoch: session.epoch)
       _ = session.failed(epoch: session.epoch, error: .notPrimary, now: start, random: 0)
       #expect(session.failures == demotions)
-      _ = session.instruction(for: .writer, now: start)
-      for purpose in ConnectionPurpose.allCases { _ = session.connected(purpose, epoch: session.epoch) }
+      _ = session.instruction(now: start)
+      _ = session.connected(epoch: session.epoch)
     }
     session.succeeded(epoch: session.epoch)
     _ = session.failed(epoch: session.epoch, error: .disconnected(reason: "cut"), now: start, random: 0)
@@ -149,7 +144,7 @@ struct SessionTests {
   func stops() {
     var session = connectedSession()
     session.stop()
-    #expect(session.instruction(for: .writer, now: start) == .exit)
+    #expect(session.instruction(now: start) == .exit)
     session.start()
     session.rest()
     #expect(session.failed(epoch: 1, error: .notPrimary, now: start, random: 0) == false)
@@ -160,17 +155,16 @@ struct SessionTests {
   func rests() {
     var session = connectedSession()
     session.rest()
-    #expect(session.instruction(for: .writer, now: start) == .exit)
+    #expect(session.instruction(now: start) == .exit)
     #expect(session.failed(epoch: 1, error: .disconnected(reason: "closed"), now: start, random: 0) == false)
     session.start()
-    #expect(session.instruction(for: .writer, now: start) == .connect(epoch: 3))
+    #expect(session.instruction(now: start) == .connect(epoch: 3))
   }
 
   private func connectedSession() -> Session {
     var session = Session(backoff: backoff)
     session.start()
-    _ = session.connected(.writer, epoch: 1)
-    _ = session.connected(.subscriber, epoch: 1)
+    _ = session.connected(epoch: 1)
     return session
   }
 }

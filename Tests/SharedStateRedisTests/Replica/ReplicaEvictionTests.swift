@@ -43,6 +43,17 @@ struct ReplicaEvictionTests {
     #expect(replica.takeRepair(vitals: .calm)?.isAdoption == true)
   }
 
+  @Test("ForeignEditsSeen: takes a value for deleted that only a message of this connection has shown")
+  func deletedBeforeFirstRead() {
+    var replica = Replica.reading()
+    endShowing(replica.announced(.set(5, "a", .old(5)), vitals: .calm), in: &replica, outcome: .shown)
+    // The first read is sent after the message, and finds nothing left.
+    #expect(replica.stored(.absent, vitals: .calm) == [.count])
+    endShowing(replica.counted(.calm), in: &replica, outcome: .shown)
+    #expect(replica.confirmed.content == .absent)
+    #expect(replica.takeRepair(vitals: .calm)?.isAdoption == true)
+  }
+
   @Test("AcknowledgedSurvives: restores an expiring value that is gone before its time")
   func evictedBeforeItsTime() throws {
     var replica = Replica.holding(.document(5, "a", .old(5), expiry: 9_000_000))
@@ -132,6 +143,35 @@ struct ReplicaEvictionTests {
     // The lineage does not claim to include the lost version.
     #expect(write.commit?.lineage?.made(Revision(8)).covers(Version(line: .old, revision: Revision(5))) == true)
     #expect(write.commit?.lineage?.made(Revision(8)).covers(Version(line: .old, revision: Revision(7))) == false)
+  }
+
+  @Test("PendingSurvives: a change or an update shortens the wait for other services", arguments: [true, false])
+  func wantedWhileWaiting(isUpdate: Bool) throws {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    let gone = StoredValue.gone(7, .old(7))
+    #expect(replica.stored(gone, vitals: .evicting) == [.wait(.antiEntropy)])
+    #expect((isUpdate ? replica.update(waiter: 1) : replica.changed()).contains(.read))
+    let actions = replica.stored(gone, vitals: .evicting)
+    #expect(actions.contains(.wait(.moment)))
+    #expect(!actions.contains(.read))
+    #expect(replica.graceEnded(.moment) == [.read])
+    #expect(replica.stored(gone, vitals: .evicting).last == .commit)
+    let taken = replica.takeRepair(vitals: .evicting)
+    #expect(try #require(taken).text == "a")
+  }
+
+  @Test("BadDataHeld: an expired value is readable again once an edit of another type is gone")
+  func otherTypeAfterExpiry() {
+    var replica = Replica.holding(.document(5, "a", .old(5), expiry: 9_000_000))
+    _ = replica.stored(.gone(5, .old(5), expiry: 9_000_000), vitals: .calm)
+    endShowing(replica.counted(.calm), in: &replica, outcome: .shown)
+    let list = StoredValue(meta: nil, content: .otherType("list"))
+    endShowing(replica.stored(list, vitals: .calm), in: &replica, outcome: .unreadable(.bad))
+    #expect(replica.unreadable != nil)
+    let actions = replica.stored(.absent, vitals: .calm)
+    endShowing(actions, in: &replica, outcome: .shown)
+    #expect(replica.confirmed.content == .absent)
+    #expect(replica.unreadable == nil)
   }
 
   @Test("A replica without a verified version waits a moment before it commits over an absent value")

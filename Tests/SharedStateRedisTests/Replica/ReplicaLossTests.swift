@@ -30,6 +30,59 @@ struct ReplicaLossTests {
     #expect(restored(&replica) == .document(Data("a".utf8)))
   }
 
+  /// Finds that another server has nothing, and may not restore what this replica has.
+  private func forbidden() -> Replica {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    reconnect(&replica)
+    _ = replica.stored(.absent, vitals: .successor)
+    #expect(replica.takeWrite(vitals: .successor)?.restore?.text == "a")
+    #expect(replica.commitRefused(.permissionDenied(operation: "MSETNX"), operation: .number(99)).first == .read)
+    _ = replica.stored(.absent, vitals: .successor)
+    #expect(replica.takeWrite(vitals: .successor) == nil)
+    return replica
+  }
+
+  @Test("PendingSurvives: a service that may not restore a lost value stores its changes")
+  func changeBesideLoss() throws {
+    var replica = forbidden()
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(2))
+    let taken = replica.takeWrite(vitals: .successor)
+    let commit = try #require(taken?.commit)
+    #expect(commit.condition == .revision(.none))
+    #expect(commit.basis == nil)
+  }
+
+  @Test("AtomicUpdates: an update that changes nothing succeeds although its value was lost and may not be restored")
+  func updateBesideLoss() {
+    var replica = forbidden()
+    _ = replica.update(waiter: 1)
+    #expect(replica.beginsEncoding() == true)
+    let unchanged = Replica.Encoded(stamp: 0, result: .success(nil))
+    #expect(replica.encoded(unchanged, operation: .number(1)).first == .read)
+    #expect(replica.stored(.absent, vitals: .successor).contains(.resume([1], nil)))
+  }
+
+  @Test("An interrupted restoration does not make the outcome of the next change uncertain")
+  func changeAfterInterruptedRestoration() {
+    var replica = Replica.live(at: 5, "a", conflict: .reject)
+    reconnect(&replica)
+    _ = replica.stored(.absent)
+    #expect(restored(&replica) != nil)
+    replica.reconnect()
+    endShowing(replica.stored(.document(5, "a")), in: &replica, outcome: .shown)
+    _ = replica.save(waiter: 1)
+    replica.encodeAndSend("b", stamp: 1, number: 1)
+    replica.reconnect()
+    let made = StoredValue.document(6, "b", writer: "me")
+    endShowing(replica.stored(made), in: &replica, outcome: .superseded)
+    #expect(replica.takeWrite()?.operation == .number(1))
+    let actions = replica.committed(.conflict(made), operation: .number(1))
+    let all = actions + endShowing(actions, in: &replica, outcome: .shown)
+    #expect(all.contains(.resume([1], nil)))
+  }
+
   @Test("AcknowledgedSurvives: nor does a read that is answered after the restoration was sent")
   func readBehindRestoring() {
     var replica = reconnected(at: 5, "a")
@@ -198,8 +251,7 @@ struct ReplicaLossTests {
     _ = isUpdate ? replica.update(waiter: 1) : replica.save(waiter: 1)
     replica.encodeAndSend("b", stamp: 1, number: 1)
     replica.reconnect()
-    let meta = Meta(revision: Revision(6), parent: Revision(5), kind: .set, writer: "me")
-    let made = StoredValue(meta: meta, content: .document(Data("b".utf8)))
+    let made = StoredValue.document(6, "b", writer: "me")
     endShowing(replica.stored(made), in: &replica, outcome: isUpdate ? .shown : .superseded)
     reconnect(&replica)
     _ = replica.stored(.absent)

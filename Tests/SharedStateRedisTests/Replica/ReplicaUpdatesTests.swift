@@ -19,6 +19,18 @@ struct ReplicaUpdatesTests {
     _ = replica.stored(.document(7, "1"))
   }
 
+  @Test("An update that the server has refused for now fails when the server refuses the value itself")
+  func refusedTwice() {
+    var replica = Replica.live(at: 5, "a")
+    _ = replica.update(waiter: 1)
+    replica.encodeAndSend("b", stamp: 0, number: 1)
+    _ = replica.commitRefused(.serverError(code: "BUSY"), operation: .number(1))
+    let error = RedisSharedStateError.permissionDenied(operation: "SUBSCRIBE")
+    #expect(replica.refused(error, isUnread: false).contains(.resume([1], error)))
+    _ = replica.retry()
+    #expect(replica.takeWrite() == nil)
+  }
+
   @Test("An update waits for the local change before it, even if that change meets a conflict")
   func localChangeConflicts() {
     var replica = Replica.live(at: 7, "1")
@@ -184,8 +196,7 @@ struct ReplicaUpdatesTests {
   @Test("Converges: an edit on top of a commit whose reply was lost is kept when the reply comes")
   func editedBeforeTheReply() {
     // The server either remembers the operation, or finds another revision than the commit expects.
-    let meta = Meta(revision: Revision(8), parent: Revision(7), kind: .set, writer: "me")
-    let stored = StoredValue(meta: meta, content: .document(Data("4".utf8)))
+    let stored = StoredValue.document(8, "4", writer: "me")
     for (reply, text) in [(CommitReply.committed(8), "3"), (.conflict(stored), "4")] {
       var replica = Replica.live(at: 7, "1")
       _ = replica.update(waiter: 1)
@@ -219,8 +230,7 @@ struct ReplicaUpdatesTests {
     }
     replica.reconnect()
     // The server still receives the first update from the first connection.
-    let meta = Meta(revision: Revision(8), parent: Revision(7), kind: .set, writer: "me")
-    let late = StoredValue(meta: meta, content: .document(Data("2".utf8)))
+    let late = StoredValue.document(8, "2", writer: "me")
     endShowing(replica.stored(late), in: &replica, outcome: isUpdate ? .shown : .superseded)
     #expect(replica.takeWrite()?.operation == .number(2))
     _ = replica.committed(.conflict(late), operation: .number(2))
@@ -232,8 +242,7 @@ struct ReplicaUpdatesTests {
     _ = replica.update(waiter: 4)
     replica.encodeAndSend("8", stamp: 1, number: 4)
     replica.reconnect()
-    let own = Meta(revision: Revision(10), parent: Revision(9), kind: .set, writer: "me")
-    let made = StoredValue(meta: own, content: .document(Data("8".utf8)))
+    let made = StoredValue.document(10, "8", writer: "me")
     endShowing(replica.stored(made), in: &replica, outcome: .shown)
     #expect(replica.takeWrite()?.operation == .number(4))
     _ = replica.committed(.conflict(made), operation: .number(4))

@@ -101,7 +101,7 @@ struct JobListTests {
   @Test("Postponed jobs run value by value, and a later job of a postponed value is postponed too")
   func postponed() {
     var guarded = Link.Guarded(state: LinkState.make())
-    let (rest, dropped) = guarded.postpone([.settled(1, nil), .wake(.writer), .settled(2, nil), .settled(1, nil)])
+    let (rest, dropped) = guarded.postpone([.settled(1, nil), .wake, .settled(2, nil), .settled(1, nil)])
     #expect(rest.count == 1 && dropped.isEmpty)
     var todo = RemainingEffects(jobs: [.settled(3, nil), .settled(2, nil)])
     guarded.setAside(&todo)

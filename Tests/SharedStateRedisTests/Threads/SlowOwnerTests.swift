@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import SharedStateRedis
@@ -39,8 +40,71 @@ struct SlowOwnerTests {
       return guarded.state.isLive
     }
 
-    #expect(isLive(behind: SlowOwner(threads: 1)))
+    #expect(isLive(behind: SlowOwner(hasThread: true)))
     #expect(!isLive(behind: SlowOwner()))
-    #expect(!isLive(behind: SlowOwner(threads: 1), served: .value(id)))
+    #expect(!isLive(behind: SlowOwner(hasThread: true), served: .value(id)))
+  }
+
+  @Test("A thread behind slow code takes the jobs of its owner, and leaves all others to the link's thread")
+  func leavesOthers() throws {
+    let start = Instant.now
+    var link = LinkState.make()
+    let (id, other) = (try link.join("count"), try link.join("other"))
+    link.connect(at: start)
+    _ = link.takeEffects()
+    for id in [other, id] { link.publish(id, .loading(false)) }
+    var guarded = Link.Guarded(state: link)
+    guarded.hasThread = true
+    guarded.slow[.value(id)] = SlowOwner(hasThread: true)
+    guarded.slow[.log] = SlowOwner(
+      hasThread: true,
+      jobs: Array(repeating: .losesAgain(name: "count"), count: SlowOwner.maximumLogLines)
+    )
+    var remaining = RemainingEffects()
+
+    #expect(guarded.nextJob(ofLate: .log, &remaining)?.owner == .log)
+    #expect(remaining.dropped.isEmpty && remaining.wakesThread)
+    #expect(guarded.nextJob(ofLate: .value(id), &remaining)?.owner == .value(id))
+    #expect(guarded.nextJob(ofLate: .value(id), &remaining) == nil)
+    #expect(guarded.state.takeEffects().map(\.owner) == [.value(other)])
+  }
+
+  @Test("Without a thread of the link, a thread behind slow code takes all jobs")
+  func takesAll() throws {
+    var link = LinkState.make()
+    let other = try link.join("other")
+    _ = link.takeEffects()
+    link.publish(other, .loading(false))
+    var guarded = Link.Guarded(state: link)
+    guarded.slow[.log] = SlowOwner(hasThread: true)
+    var remaining = RemainingEffects()
+    #expect(guarded.nextJob(ofLate: .log, &remaining)?.owner == .value(other))
+    #expect(!guarded.state.hasEffects)
+  }
+
+  @Test("A caller performs its effects only if none was left for the link's thread before")
+  func callersLeaveEffects() {
+    let store = RedisStore.inProcess()
+    defer { store.stop() }
+    let link = store.link
+    func left() -> [String] {
+      link.guarded.withLock { guarded in
+        guarded.state.takeEffects().compactMap { if case .losesAgain(let name) = $0 { name } else { nil } }
+      }
+    }
+    link.guarded.withLock { $0.hasThread = true }
+    link.update { $0.state.emit(.losesAgain(name: "own")) }
+    #expect(left() == [])
+
+    link.guarded.withLock { $0.state.emit(.losesAgain(name: "left")) }
+    link.update { $0.state.emit(.losesAgain(name: "own")) }
+    #expect(left() == ["left", "own"])
+
+    link.guarded.withLock { guarded in
+      guarded.hasThread = false
+      guarded.state.emit(.losesAgain(name: "left"))
+    }
+    link.update { $0.state.emit(.losesAgain(name: "own")) }
+    #expect(left() == [])
   }
 }

@@ -24,13 +24,13 @@ struct StatusBoardTests {
     }
 
     mutating func open(isLive: Bool = false) {
-      _ = session.instruction(for: .writer, now: .now + .seconds(60))
-      for purpose in ConnectionPurpose.allCases { _ = session.connected(purpose, epoch: session.epoch) }
+      _ = session.instruction(now: .now + .seconds(60))
+      _ = session.connected(epoch: session.epoch)
       tell(isLive: isLive)
     }
 
     mutating func fail(_ error: RedisSharedStateError) {
-      _ = session.instruction(for: .writer, now: .now + .seconds(60))
+      _ = session.instruction(now: .now + .seconds(60))
       _ = session.failed(epoch: session.epoch, error: error, now: .now, random: 0)
       tell()
     }
@@ -45,7 +45,7 @@ struct StatusBoardTests {
     var session = Session(backoff: .init())
     session.start()
     let connecting = session
-    for purpose in ConnectionPurpose.allCases { _ = session.connected(purpose, epoch: 1) }
+    _ = session.connected(epoch: 1)
     board.update(session, isLive: true, number: 2)
     board.update(connecting, isLive: false, number: 1)
     #expect(board.status == .connected)

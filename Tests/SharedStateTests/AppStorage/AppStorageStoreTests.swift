@@ -44,6 +44,93 @@ struct AppStorageStoreTests {
     try await $count.save()
   }
 
+  @Test("A change from elsewhere that a new share finds is not hidden from the others")
+  func changeFoundByNewShare() async throws {
+    let directory = try TemporaryDirectory()
+    // It announces nothing, and has no file that is watched.
+    let store = try #require(Elsewhere(suiteName: directory["suite"].path))
+    @Shared(.appStorage("count", store: store)) var count = 1
+    store.set(2, forKey: "count")
+    let optional = Shared<Int?>(.appStorage("count", store: store))
+    #expect(optional.wrappedValue == 2)
+    try await wait(for: 2, in: $count)
+    store.set(3, forKey: "count")
+    try await optional.load()
+    try await wait(for: 3, in: $count)
+  }
+
+  @Test("A share that requires a value misses no change that is made before it watches")
+  func changeBeforeWatch() async throws {
+    let optional = Shared<Data?>(.appStorage("bytes"))
+    optional.withLock { $0 = Data([1]) }
+    // Each look at the value changes it, as often as a share may look before it watches.
+    let key = hooked("bytes") { data in if data[0] < 5 { optional.withLock { $0 = Data([data[0] + 1]) } } }
+    let bytes = try await Shared(require: key)
+    #expect(bytes.wrappedValue == Data([5]))
+  }
+
+  @Test("A share that decodes slowly ends with the newest value")
+  func slowDecoder() async throws {
+    let defaults = DependencyValues.current.defaultAppStorage
+    let gate = Gate()
+    let key = hooked("bytes") { data in if data == Data([2]) { gate.pass() } }
+    @Shared(key) var bytes = Data([1])
+    let optional = Shared<Data?>(.appStorage("bytes"))
+    async let change: Void = onThread(stackSize: 1 << 19) { optional.withLock { $0 = Data([2]) } }
+    #expect(try await gate.isReached())
+    defaults.set(Data([3]), forKey: "bytes")
+    gate.open()
+    try await change
+    #expect(bytes == Data([3]))
+    #expect(optional.wrappedValue == Data([3]))
+  }
+
+  @Test("A share does not show a change from elsewhere over a later one of its own, nor its own one again")
+  func ownChangeWhileDecoding() async throws {
+    let defaults = DependencyValues.current.defaultAppStorage
+    let gate = Gate()
+    let decoded = Recorder<Data>()
+    let key = hooked("bytes") { data in
+      decoded.append(data)
+      if data == Data([2]) { gate.pass() }
+    }
+    let bytes = Shared(wrappedValue: Data([1]), key)
+    let shown = Log<Data>()
+    let observation = bytes.observation { shown.append($0) }
+    observation.start()
+    let store = UncheckedStore(defaults)
+    async let change: Void = onThread(stackSize: 1 << 19) { store.value.set(Data([2]), forKey: "bytes") }
+    #expect(try await gate.isReached())
+    bytes.withLock { $0 = Data([3]) }
+    gate.open()
+    try await change
+    bytes.withLock { $0 = Data([4]) }
+    #expect(bytes.wrappedValue == Data([4]))
+    #expect(defaults.data(forKey: "bytes") == Data([4]))
+    #expect(shown.values == [Data([1]), Data([3]), Data([4])])
+    #expect(!decoded.elements.contains(Data([3])))
+    withExtendedLifetime(observation) {}
+  }
+
+  /// Carries user defaults to another thread. `UserDefaults` is documented to be safe to use from any thread.
+  private struct UncheckedStore: @unchecked Sendable {
+    let value: UserDefaults
+
+    init(_ value: UserDefaults) { self.value = value }
+  }
+
+  /// A key that runs a closure when it decodes.
+  private func hooked(_ name: String, _ hook: @escaping @Sendable (Data) -> Void) -> AppStorageKey<Data> {
+    AppStorageKey<Data>.appStorage(
+      name,
+      decode: { data in
+        hook(data)
+        return data
+      },
+      encode: { $0 }
+    )
+  }
+
   @Test("A subclass that stores its values elsewhere is separate from the suite that it names")
   func subclass() async throws {
     let directory = try TemporaryDirectory()

@@ -15,6 +15,21 @@ struct AppStorageTests {
 
   // MARK: Types
 
+  @Test("A value that is no number is an ordinary value")
+  func noNumber() throws {
+    // A comparison of the numbers themselves would find a change for ever.
+    try #require(PropertyListValue(Double.nan) == PropertyListValue(Double.nan))
+    try #require(PropertyListValue([Double.nan, 1]) != PropertyListValue([Double.nan, 2]))
+    defaults.set(Double.nan, forKey: "stored")
+    @Shared(.appStorage("stored")) var stored = 0.0
+    @Shared(.appStorage("changed")) var changed = 0.0
+    #expect(stored.isNaN)
+    $changed.withLock { $0 = .nan }
+    #expect(changed.isNaN && defaults.double(forKey: "changed").isNaN)
+    $changed.withLock { $0 = 1 }
+    #expect(defaults.double(forKey: "changed") == 1)
+  }
+
   @Test("Every kind of value is stored so that plain user defaults read it")
   func kinds() throws {
     @Shared(.appStorage("bool")) var bool = false

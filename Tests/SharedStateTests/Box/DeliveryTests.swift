@@ -21,7 +21,7 @@ struct DeliveryTests {
     let told = Log<String>()
     observe(blocked) {
       told.append("blocked")
-      gate.wait()
+      gate.pass()
     }
     let observations = [free.place.observe { if $0 > 0 { told.append("\($0)") } }]
     _ = blocked.replace(with: 1)
@@ -46,7 +46,7 @@ struct DeliveryTests {
         box.registerAccess()
       } onChange: {
         told.add(1, ordering: .relaxed)
-        gate.wait()
+        gate.pass()
       }
       box.announceRemoteChange()
     }
@@ -91,7 +91,7 @@ struct DeliveryTests {
       let isBlocked = DispatchSemaphore(value: 0)
       observe(box) {
         isBlocked.signal()
-        gate.wait()
+        gate.pass()
       }
       _ = box.replace(with: round)
       #expect(isBlocked.waitInTime())
@@ -102,7 +102,7 @@ struct DeliveryTests {
         // The second round is over when the observer of another value has been named after it.
         let other = Naming(delivery: persistence.delivery)
         let blockedNext = ValueBox(0, persistence: other)
-        observe(blockedNext) { gate.wait() }
+        observe(blockedNext) { gate.pass() }
         _ = blockedNext.replace(with: 1)
         await until("the number of reported places", other.places.values.count, is: 1)
       }
@@ -123,7 +123,7 @@ struct DeliveryTests {
       seen.append(value)
       guard value == 1 else { return }
       isNotifying.signal()
-      gate.wait()
+      gate.pass()
     }
     let first = Thread { count.withLock { $0 = 1 } }
     first.start()
@@ -213,21 +213,6 @@ struct DeliveryTests {
     } onChange: {
       body()
     }
-  }
-}
-
-/// Keeps its callers waiting until it is open.
-private final class Gate: Sendable {
-  private let semaphore = DispatchSemaphore(value: 0)
-
-  /// A failed test leaves no thread waiting.
-  deinit { open() }
-
-  func open() { semaphore.signal() }
-
-  func wait() {
-    semaphore.waitInTime()
-    semaphore.signal()
   }
 }
 

@@ -57,6 +57,48 @@ struct FileStorageCrashTests {
     #expect(try JSONDecoder().decode(Document.self, from: data).isWhole)
   }
 
+  @Test("A change that cannot be written after its last share is released is reported", arguments: [true, false])
+  func lostChange(isReported: Bool) async throws {
+    let folder = directory["folder"].path
+    let result = await #expect(
+      processExitsWith: .success,
+      observing: [\.standardErrorContent]
+    ) { [folder = folder as String, isReported = isReported as Bool] in
+      Watchdog.start(endingWith: 1)
+      try await withDisk {
+        var (attempt, isLost) = (0, false)
+        while !isLost {
+          isLost = try await FileStorageCrashTests.loseChange("\(folder)/\(attempt)", isReported: isReported)
+          attempt += 1
+        }
+      }
+    }
+    let output = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(output.contains("The last change of a value with a 'FileStorageKey<Int>' was lost") == isReported)
+  }
+
+  /// Changes a value whose file cannot be written any more when its turn comes. Returns `false` if its turn came before.
+  private static func loseChange(_ path: String, isReported: Bool) async throws -> Bool {
+    let url = URL(fileURLWithPath: path + "/number.json")
+    let start = ContinuousClock.now
+    do {
+      let number = withDependencies {
+        $0.reportsUnreadErrors = isReported
+      } operation: {
+        Shared(wrappedValue: 0, .fileStorage(url))
+      }
+      number.withLock { $0 = 1 }
+      // The next change waits for its turn, and then there is a file in the place of its folder.
+      number.withLock { $0 = 2 }
+      try FileManager.default.removeItem(atPath: path)
+      try Data().write(to: URL(fileURLWithPath: path))
+    }
+    guard ContinuousClock.now - start < .milliseconds(900) else { return false }
+    // A load writes what is pending first.
+    await #expect(throws: (any Error).self) { try await Shared<Int>(require: .fileStorage(url)) }
+    return true
+  }
+
   @Test("A hundred thousand small saves leave the last one, after a normal exit")
   func normalExit() async throws {
     let path = directory["document.json"].path

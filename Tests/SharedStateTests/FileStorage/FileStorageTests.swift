@@ -32,6 +32,45 @@ struct FileStorageTests {
     }
   }
 
+  @Test("Shares of one file with different types replace no change of each other")
+  func changeOfAnotherType() async throws {
+    let url = directory["numbers.json"]
+    try await withDisk { () async throws in
+      @Shared(.fileStorage(url)) var list: [Int] = []
+      @Shared(.fileStorage(url)) var set: Set<Int> = []
+      $list.withLock { $0 = [1] }
+      #expect(set == [1])
+      // This one waits for its turn, so nobody else sees it yet.
+      $set.withLock { _ = $0.insert(2) }
+      $list.withLock { $0.append(3) }
+      #expect($list.saveError as? FileStorageError == .changedElsewhere(path: url.path))
+      try await $set.save()
+      #expect(try Set(self.numbers(in: url)) == [1, 2])
+      try await inTime("the change is seen") { [$list] in
+        for await present in $list.updates where Set(present) == [1, 2] { return }
+      }
+    }
+  }
+
+  @Test("A directory that another one replaces is watched no longer, and the other one is")
+  func exchangedDirectory() async throws {
+    let url = directory["settings/numbers.json"]
+    for name in ["settings", "new"] {
+      try FileManager.default.createDirectory(at: directory[name], withIntermediateDirectories: true)
+    }
+    try Data("[1]".utf8).write(to: url)
+    try Data("[2]".utf8).write(to: directory["new/numbers.json"])
+    try await withDisk { () async throws in
+      let numbers = Shared(wrappedValue: [Int](), .fileStorage(url))
+      #expect(numbers.wrappedValue == [1])
+      #expect(rename(directory["settings"].path, directory["old"].path) == 0)
+      #expect(rename(directory["new"].path, directory["settings"].path) == 0)
+      try await wait(for: [2], in: numbers)
+      try Data("[3]".utf8).write(to: url)
+      try await wait(for: [3], in: numbers)
+    }
+  }
+
   @Test("Saving writes the pending changes before it returns")
   func explicitSave() async throws {
     let url = directory["numbers.json"]

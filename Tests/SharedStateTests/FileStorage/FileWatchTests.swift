@@ -13,11 +13,11 @@ struct FileWatchTests {
     for number in 1...2 {
       let other = Mutex<SharedSubscription?>(nil)
       files.whileBeginning {
-        document.observe(by: KeyAuthor()) { _ in }.cancel()
-        let stays = document.observe(by: KeyAuthor()) { _ in }
+        document.observe(by: KeyAuthor()) { _, _ in }.cancel()
+        let stays = document.observe(by: KeyAuthor()) { _, _ in }
         other.withLock { $0 = stays }
       }
-      let first = document.observe(by: KeyAuthor()) { _ in }
+      let first = document.observe(by: KeyAuthor()) { _, _ in }
       #expect(files.begun == number)
       first.cancel()
       #expect(files.ended == number - 1)
@@ -64,6 +64,8 @@ private final class WatchedFiles: FileSystem {
 
   func read(_ path: String) -> FileContent? { files.read(path) }
   func stamp(of path: String) -> FileStamp? { files.stamp(of: path) }
-  func write(_ data: Data, to path: String) -> FileStamp { files.write(data, to: path) }
+  func write(_ data: Data, to path: String, verify: () throws -> Void) rethrows -> FileStamp {
+    try files.write(data, to: path, verify: verify)
+  }
   func remove(_ path: String) { files.remove(path) }
 }

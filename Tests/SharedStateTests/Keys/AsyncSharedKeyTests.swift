@@ -10,7 +10,7 @@ struct AsyncSharedKeyTests {
 
   @Test("The value is the default until a task has loaded it")
   func load() async throws {
-    let gate = Gate()
+    let gate = AsyncGate()
     let key = HandMadeKey(load: { _ in
       await gate.wait()
       return 2
@@ -109,7 +109,7 @@ struct AsyncSharedKeyTests {
 
   @Test("An error of watching is shown, also after a load and a save that succeed")
   func failingSubscription() async throws {
-    let gate = Gate()
+    let gate = AsyncGate()
     let key = HandMadeKey(subscribe: { _ in
       await gate.wait()
       throw TestError(number: 2)
@@ -127,7 +127,7 @@ struct AsyncSharedKeyTests {
 
   @Test("Saves come one at a time, and mutations during one are saved once with the newest value")
   func order() async throws {
-    let (saves, gate) = (Recorder<Int>(), Gate())
+    let (saves, gate) = (Recorder<Int>(), AsyncGate())
     let key = HandMadeKey(save: { value, _ in
       saves.append(value)
       if value == 2 { await gate.wait() }
@@ -162,7 +162,7 @@ struct AsyncSharedKeyTests {
         base.save(value * 2, context: context, continuation: SaveContinuation { continuation.resume(with: $0) })
       }
     }
-    let (saves, gate) = (Recorder<Int>(), Gate())
+    let (saves, gate) = (Recorder<Int>(), AsyncGate())
     let base = HandMadeKey(save: { value, _ in
       saves.append(value)
       await gate.wait()
@@ -189,7 +189,7 @@ struct AsyncSharedKeyTests {
 
   @Test("Cancelling an explicit save does not cancel the save of a mutation")
   func cancelledSaveOfMutation() async throws {
-    let (saves, gate) = (Recorder<Int>(), Gate())
+    let (saves, gate) = (Recorder<Int>(), AsyncGate())
     let ended = Recorder<Bool>()
     let key = HandMadeKey(save: { value, context in
       saves.append(value)
@@ -211,7 +211,7 @@ struct AsyncSharedKeyTests {
 
   @Test("A change that is being saved when the last share goes is saved, and so are later ones")
   func releaseDuringSave() async {
-    let (saves, gate) = (Recorder<Int>(), Gate())
+    let (saves, gate) = (Recorder<Int>(), AsyncGate())
     do {
       let key = HandMadeKey(save: { value, _ in
         await gate.wait()
@@ -243,7 +243,7 @@ struct AsyncSharedKeyTests {
 
   @Test("A remote change during a save does not replace ours; the value stored afterwards does")
   func changeDuringSave() async throws {
-    let (subscribers, begun, gate) = (Recorder<SharedSubscriber<Int>>(), Recorder<Void>(), Gate())
+    let (subscribers, begun, gate) = (Recorder<SharedSubscriber<Int>>(), Recorder<Void>(), AsyncGate())
     let key = HandMadeKey(
       load: { $0.initialValue == nil ? 9 : nil },
       subscribe: { subscriber in
@@ -269,7 +269,7 @@ struct AsyncSharedKeyTests {
   @Test("A change that could not be saved stays, whatever arrives meanwhile")
   func changeDuringFailingSave() async throws {
     let (subscribers, loads, begun, gate) = (
-      Recorder<SharedSubscriber<Int>>(), Recorder<Void>(), Recorder<Void>(), Gate()
+      Recorder<SharedSubscriber<Int>>(), Recorder<Void>(), Recorder<Void>(), AsyncGate()
     )
     let key = HandMadeKey(
       load: { _ in
@@ -302,7 +302,7 @@ struct AsyncSharedKeyTests {
 
   @Test("A load waits for the save before it, so it does not bring the old value back")
   func loadDuringSave() async throws {
-    let (stored, begun, gate) = (Shared(value: 0), Recorder<Void>(), Gate())
+    let (stored, begun, gate) = (Shared(value: 0), Recorder<Void>(), AsyncGate())
     let key = HandMadeKey(
       load: { _ in stored.wrappedValue },
       save: { value, _ in
@@ -378,7 +378,7 @@ private final class HandMadeKey: AsyncSharedKey {
 }
 
 /// Holds up its callers until it is opened.
-private final class Gate: Sendable {
+private final class AsyncGate: Sendable {
   private let openings = Recorder<Void>()
 
   func open() { openings.append(()) }

@@ -108,6 +108,20 @@ struct SharedUpdatesTests {
     #expect(values.elements == [1, 2, 3])
   }
 
+  @Test("Updates of a share that loads another key do not miss the change before")
+  func changeBeforeAnotherKey() async throws {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    let shared = Shared(value: 1)
+    var updates = shared.updates.makeAsyncIterator()
+    #expect(await updates.next() == 1)
+    shared.withLock { $0 = 2 }
+    async let load: Void = shared.load(.scripted(backend))
+    let first = await backend.loads.wait(count: 1)[0]
+    #expect(await updates.next() == 2)
+    first.continuation.resume(returning: 2)
+    try await load
+  }
+
   @Test("Updates follow a share that is pointed to another part of the same whole")
   func anotherPart() async throws {
     struct Whole {

@@ -1,4 +1,5 @@
 @testable import SharedState
+import SharedStateTesting
 import Synchronization
 import Testing
 
@@ -168,6 +169,32 @@ struct ValueObserverTests {
     observation.cancel()
     share.withLock { $0 = 13 }
     #expect(log.values == [1, 10, 11, 12])
+  }
+
+  @Test("An observation of a share that loads another key does not miss the change before")
+  func changeBeforeAnotherKey() async throws {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    let share = Shared(value: 1)
+    let log = Log<Int>()
+    let gate = Gate()
+    let observation = share.observation { value in
+      log.append(value)
+      if value == 2 { gate.pass() }
+    }
+    observation.start()
+    async let change: Void = onThread(stackSize: 1 << 19) { share.withLock { $0 = 2 } }
+    #expect(try await gate.isReached())
+    // Waits behind the delivery of the change before.
+    share.withLock { $0 = 3 }
+    async let load: Void = share.load(.scripted(backend))
+    let first = await backend.loads.wait(count: 1)[0]
+    gate.open()
+    try await change
+    #expect(log.values == [1, 2, 3])
+    first.continuation.resume(returning: 3)
+    try await load
+    share.withLock { $0 = 4 }
+    #expect(log.values == [1, 2, 3, 4])
   }
 
   @Test("An observation keeps the value alive until it is cancelled and released")

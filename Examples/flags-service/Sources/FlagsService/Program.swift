@@ -14,15 +14,25 @@ struct Program {
     let store = try RedisStore.fromEnvironment(requireServer: true, metrics: metrics)
     let reports = reports(of: store)
     defer { reports.cancel() }
+    let services = services(
+      store: store,
+      metrics: metrics,
+      host: environment.get("HOST") ?? "127.0.0.1",
+      port: environment.get("PORT", as: Int.self) ?? 8080
+    )
     let group = ServiceGroup(
-      services: services(
-        store: store,
-        metrics: metrics,
-        host: environment.get("HOST") ?? "127.0.0.1",
-        port: environment.get("PORT", as: Int.self) ?? 8080
-      ),
-      gracefulShutdownSignals: [.sigterm, .sigint],
-      logger: Logger(label: "flags-service")
+      configuration: ServiceGroupConfiguration(
+        services: services.map { service in
+          // A cancelled group would not deliver what the others have changed.
+          ServiceGroupConfiguration.ServiceConfiguration(
+            service: service,
+            successTerminationBehavior: .gracefullyShutdownGroup,
+            failureTerminationBehavior: .gracefullyShutdownGroup
+          )
+        },
+        gracefulShutdownSignals: [.sigterm, .sigint],
+        logger: Logger(label: "flags-service")
+      )
     )
     do {
       try await group.run()

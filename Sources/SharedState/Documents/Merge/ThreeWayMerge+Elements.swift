@@ -61,53 +61,84 @@ extension ThreeWayMerge {
     self.text.replace(values.source, values.theirs, with: text.pieces, isChange: isChange)
   }
 
-  /// Applies my additions and removals to a set.
+  /// Applies my additions and removals to a set, and leaves the contents of the elements for later: elements that
+  /// differ may be equal to their type.
   mutating func mergeSet(_ values: Values, _ form: ElementForm) {
     let theirs = document(values.source)
     var numbers = ElementNumbers()
     let baseElements = numbers.elements(of: values.base, in: base, form)
     let myElements = numbers.elements(of: values.mine, in: mine, like: baseElements, form)
     let (baseNodes, myNodes) = (baseElements.firstNodes, myElements.firstNodes)
-    guard baseNodes.keys != myNodes.keys else { return }
+    let changed = myNodes.keys.filter { identity in
+      guard let node = baseNodes[identity], let myNode = myNodes[identity] else { return false }
+      return !JSONComparison.hasSameText(node, of: base.document, myNode, of: mine.document)
+    }
+    guard baseNodes.keys != myNodes.keys || !changed.isEmpty else { return }
     guard let (storedElements, theirElements) = otherElements(of: values, like: baseElements, form, &numbers) else {
       replaceLeaf(values)
       return
     }
-    let theirNodes = theirElements.firstNodes
+    let (storedNodes, theirNodes) = (storedElements.firstNodes, theirElements.firstNodes)
+    var pieces: [Int: MergedText.Piece] = [:]
+    for identity in changed.sorted() {
+      let fate = fate(
+        base: baseNodes[identity],
+        stored: storedNodes[identity],
+        mine: myNodes[identity],
+        theirs: theirNodes[identity],
+        in: values.source
+      )
+      switch fate {
+      case .kept, .removed: continue
+      case .merged: pieces[identity] = theirNodes[identity].map { .value(values.source, $0) }
+      case .put(let piece): pieces[identity] = piece
+      }
+    }
     var removed = Set(baseNodes.keys.filter { myNodes[$0] == nil && theirNodes[$0] != nil })
     if removal == .changeWins, !removed.isEmpty {
-      let storedNodes = storedElements.firstNodes
       removed = removed.filter { identity in
         guard let node = baseNodes[identity], let theirNode = theirNodes[identity] else { return false }
         return isUnchanged(base: node, stored: storedNodes[identity], theirs: theirNode, in: values.source)
       }
     }
     let added = myElements.indices.filter { index in
-      myElements.identities[index].map { baseNodes[$0] == nil && theirNodes[$0] == nil } ?? false
+      guard let identity = myElements.identities[index], theirNodes[identity] == nil else { return false }
+      return baseNodes[identity] == nil || pieces[identity] != nil && myNodes[identity] == myElements.nodes[index]
     }
-    guard !added.isEmpty || !removed.isEmpty else { return }
+    let isChange = !added.isEmpty || !removed.isEmpty
+    guard isChange || !pieces.isEmpty else { return }
 
     var text = ContainerText(values.source, theirs.nodes[values.theirs].range)
     let items = Array(JSONItems(theirs, of: values.theirs))
-    var additions = added.map { (place: CanonicalOrder(myElements.canonicalText(at: $0)), node: myElements.nodes[$0]) }
+    var additions = added.map { index in
+      let piece = myElements.identities[index].flatMap { pieces[$0] }
+      let node = myElements.nodes[index]
+      return (
+        place: CanonicalOrder(myElements.canonicalText(at: index)),
+        piece: piece ?? .text(.mine, mine.document.nodes[node].range)
+      )
+    }
     let places = added.isEmpty ? [] : items.indices.map { CanonicalOrder(theirElements.canonicalText(at: $0)) }
     let isSorted = zip(places, places.dropFirst()).allSatisfy { !($1 < $0) }
     if isSorted { additions.sort { $0.place < $1.place } }
     var rest = additions[...]
     func add(while isNext: (CanonicalOrder) -> Bool) {
       while let addition = rest.first, isNext(addition.place) {
-        text.append([.text(.mine, mine.document.nodes[addition.node].range)])
+        text.append([addition.piece])
         rest.removeFirst()
       }
     }
     for (index, item) in items.enumerated() {
-      if let identity = theirElements.identities[index], removed.contains(identity) { continue }
+      let identity = theirElements.identities[index]
+      if let identity, removed.contains(identity) { continue }
       if isSorted { add { $0 < places[index] } }
-      text.append(item, of: theirs)
+      // Only the first of several equal elements has been merged.
+      let piece = identity.flatMap { theirNodes[$0] == theirElements.nodes[index] ? pieces[$0] : nil }
+      text.append(item, of: theirs, value: piece)
     }
     add { _ in true }
     text.close(behind: items.last)
-    self.text.replace(values.source, values.theirs, with: text.pieces, isChange: true)
+    self.text.replace(values.source, values.theirs, with: text.pieces, isChange: isChange)
   }
 
   /// The elements of the stored array, and of theirs; `nil` when the documents do not contain their identities.

@@ -72,6 +72,9 @@ struct AcknowledgedSurvivesValidator: Validator {
       switch commit.cause {
       case .change, .updates: disposed.remove(commit.name)
       case .reset: disposed.insert(commit.name)
+      // The value was deleted on one of two primaries, which the change on the other one did not undo.
+      case .merge where commit.after.content == .absent:
+        if contents.were(.absent, under: commit.before.revision, of: commit.name) { disposed.insert(commit.name) }
       case .adoption, .merge, .restoration: break
       }
       if let box = commit.box { made[box, default: [:]][commit.after.revision] = commit.after }

@@ -43,6 +43,10 @@ struct OrderedValidator: Validator {
       if revision > boxes[box]?.revision ?? 0 { advance(box, to: revision, at: position) }
     case .shown(let box, nil, let revision?, isFromOutside: true) where evicted.contains(box.name):
       if revision > boxes[box]?.revision ?? 0 { boxes[box]?.revision = 0 }
+    // An expired value is not restored, so where the server has lost it, the other services begin with smaller numbers.
+    case .shown(let box, nil, let revision?, isFromOutside: true)
+    where hasLost && expiring.contains(box.name) && revision >= boxes[box]?.revision ?? 0:
+      boxes[box]?.revision = 0
     case .shown(let box, let document, let revision, let isFromOutside):
       let invention = isFromOutside ? invents(document, revision, in: box) : nil
       let violations = [goesBack(to: revision, in: box)] + (document.map { shrinks($0, in: box) } ?? [])
