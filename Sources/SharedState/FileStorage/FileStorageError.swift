@@ -44,6 +44,19 @@ public struct FileStorageError: Error, Hashable, Sendable, LocalizedError, Custo
     Self(.system, path, "Could not \(operation) '\(path)': \(String(cString: strerror(code)))", systemError: code)
   }
 
+  /// The system refuses to watch a file. Its own text for a limit names something else.
+  static func unwatchable(path: String, code: Int32) -> Self {
+    let limit: String? =
+      switch code {
+      case ENOSPC: "'fs.inotify.max_user_watches'"
+      case EMFILE: "'fs.inotify.max_user_instances', or that of open files,"
+      default: nil
+      }
+    guard let limit else { return .system(operation: "watch", path: path, code: code) }
+    let text = "Could not watch '\(path)': the limit \(limit) is reached. Raise it, and share the value again."
+    return Self(.system, path, text, systemError: code)
+  }
+
   package static func undecodable(path: String, reason: String) -> Self {
     Self(.undecodable, path, "'\(path)' is not a document of the expected type: \(reason)")
   }

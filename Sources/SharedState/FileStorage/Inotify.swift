@@ -87,7 +87,7 @@ final class Inotify: Sendable {
         } else if point.name != nil || errno == ENOSPC || errno == ENOMEM {
           // A directory on the way may be passable but not readable: only changes of the directory itself are missed
           // then.
-          throw FileStorageError.system("watch", watcher.path)
+          throw FileStorageError.unwatchable(path: watcher.path, code: errno)
         }
       }
       for watch in names.keys { state.uses[watch, default: 0] += 1 }
@@ -114,7 +114,7 @@ final class Inotify: Sendable {
 
   private func start(for path: String) throws -> Int32 {
     let descriptor = inotify_init1(Int32(IN_CLOEXEC))
-    guard descriptor >= 0 else { throw FileStorageError.system("watch", path) }
+    guard descriptor >= 0 else { throw FileStorageError.unwatchable(path: path, code: errno) }
     do throws(ThreadStarter.Refusal) {
       try ThreadStarter.system.start("shared-inotify") { [self] in run() }
     } catch {

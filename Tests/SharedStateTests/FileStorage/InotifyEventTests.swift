@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import SharedState
@@ -25,5 +26,17 @@ struct InotifyEventTests {
     )
     #expect(events.map(\.isOverflow) == [false, true, false])
     #expect(events.map(\.isIgnored) == [false, false, true])
+  }
+}
+
+@Suite("Limits of the system to watching files", .timeLimit(.minutes(5)))
+struct WatchLimitTests {
+  @Test("The error names the limit that is reached")
+  func named() {
+    func text(_ code: Int32) -> String { FileStorageError.unwatchable(path: "/a/b", code: code).description }
+    #expect(text(ENOSPC).contains("fs.inotify.max_user_watches"))
+    #expect(text(EMFILE).contains("fs.inotify.max_user_instances"))
+    #expect(text(EACCES) == FileStorageError.system(operation: "watch", path: "/a/b", code: EACCES).description)
+    #expect(FileStorageError.unwatchable(path: "/a/b", code: ENOSPC).systemError == ENOSPC)
   }
 }
