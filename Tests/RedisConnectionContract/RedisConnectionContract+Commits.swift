@@ -162,6 +162,30 @@ extension RedisConnectionContract {
       try expect(client.read(gone)[0].meta?.kind, is: .deleted, "the kind")
     },
 
+    RedisConnectionContract("an adoption sets the time to live of the key, unless the edit has an expiry of its own") {
+      scene in
+      let client = try scene.connect()
+      for (lifetime, own, expected) in [(1_000_000, nil, 1_000), (1_000_000, "500000", 500), (0, "500000", 500)] {
+        for (name, limit) in [("small", 100), ("large", 0)] {
+          let names = scene.names("\(name) \(lifetime) \(own ?? "")")
+          let first = try client.commit(names, .text("1")).revision
+          try scene.foreign("SET", names.value, "2")
+          if let own { try scene.foreign("PEXPIRE", names.value, own) }
+          var adoption = client.makeCommit(names, .adopted(inlineLimit: limit), when: .revision(first))
+          adoption.timeToLive = UInt64(lifetime)
+          try client.committed(adoption)
+          try expect(scene.lifetime(of: names.value, isAbout: expected), "the time to live of the value")
+          let meta = try client.read(names)[0].meta
+          try expect(meta?.kind == .set && meta?.expiry != 0, "the meta is \(String(describing: meta))")
+        }
+      }
+      let names = scene.names("forever")
+      let first = try client.commit(names, .text("1")).revision
+      try scene.foreign("SET", names.value, "2")
+      try client.committed(client.makeCommit(names, .adopted(inlineLimit: 100), when: .revision(first)))
+      try expect(scene.foreign("PTTL", names.value), is: "-1", "the time to live without the option")
+    },
+
     RedisConnectionContract("an unconditional commit never replaces a key of another type") { scene in
       let client = try scene.connect()
       let names = scene.names()

@@ -67,7 +67,11 @@ extension Keyspace {
     case .adopted(let inlineLimit):
       let content = string(names.value, at: now) ?? Data()
       if content.count <= inlineLimit { announcing = .document(content) }
-      if let left, left > 0 { lifetime = left }
+      if let left, left > 0 {
+        lifetime = left
+      } else if lifetime > 0 {
+        set(names.value, .string(content), expiry: now.milliseconds + lifetime)
+      }
     case .deleted, .adoptedDeletion:
       remove(names.value, at: now)
       (kind, announcing) = (.deleted, .deleted)

@@ -321,7 +321,6 @@ extension Replica {
       let isDeletion = repair.stored.content == .absent
       commit.content = isDeletion ? .adoptedDeletion : .adopted(inlineLimit: policy.inlineLimit)
       commit.writer = Meta.foreignMark + policy.writer
-      commit.timeToLive = 0
     } else if case .document(let document) = outstanding.content {
       commit.content = .document(document, isLarge: document.count > policy.inlineLimit)
     }

@@ -195,7 +195,12 @@ package enum CommitScript {
         kind, document = 's', redis.call('GET', value)
         digest = redis.sha1hex(document)
       end
-      if left > 0 then lifetime = string.format('%.0f', left) end
+      -- An edit keeps an expiry that came with it.
+      if left > 0 then
+        lifetime = string.format('%.0f', left)
+      elseif lifetime ~= '0' then
+        redis.call('PEXPIRE', value, lifetime)
+      end
     elseif kind == 's' then
       if lifetime ~= '0' then
         redis.call('SET', value, document, 'PX', lifetime)

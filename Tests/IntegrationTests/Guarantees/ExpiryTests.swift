@@ -206,6 +206,22 @@ struct ExpiryTests {
     try await eventually("a tombstone exists") { try pair.backend.get("meta:{value}")?.split(separator: " ")[2] == "d" }
   }
 
+  @Test(
+    "An external edit of a value with a time to live renews that once it is adopted",
+    arguments: BackendKind.allCases
+  )
+  func editRenews(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0, options: .init(timeToLive: .seconds(3_600)))
+    try await pair.store(1)
+    try pair.backend.set("value", "2")
+    try await pair.second.becomes(2)
+    try await eventually("the value expires again") { try pair.backend.timeToLive(of: "value") != nil }
+    let left = try #require(try pair.backend.timeToLive(of: "value"))
+    #expect(left > .seconds(3_000) && left <= .seconds(3_600))
+    try pair.backend.expire("value", after: .milliseconds(1))
+    for share in [pair.first, pair.second] { try await share.becomes(0) }
+  }
+
   @Test("A save keeps an external expiry", arguments: BackendKind.allCases)
   func foreignExpiryIsKept(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
