@@ -183,7 +183,7 @@ extension Replica {
     let error = error.written(by: author.flatMap { commit?.isForeign ?? false ? nil : $0 })
     shown.markUnreadable(error)
     guard reports.noteUnreadable(confirmed.content) else { return [] }
-    let lastCommit = commit.map { LastCommit(revision: $0.revision, writer: $0.writer) }
+    let lastCommit = commit.map { LastCommit(revision: $0.revision, writer: confirmed.isByWriter ? $0.writer : nil) }
     return [.report(.undecodable(error, lastCommit: lastCommit, isDefault: shown.base == .defaultValue))]
   }
 

@@ -122,8 +122,7 @@ package struct Replica: Sendable {
     case gaveUp(RedisSharedStateError)
     /// The stored document cannot be decoded.
     ///
-    /// - `lastCommit`: The commit that assigned its revision; `nil`: it has none of its own. A client may have replaced
-    ///   the document since.
+    /// - `lastCommit`: The commit that assigned its revision; `nil`: it has none of its own.
     /// - `isDefault`: Whether the box has never shown a stored value, so that the default stays.
     case undecodable(RedisSharedStateError, lastCommit: LastCommit?, isDefault: Bool)
   }
@@ -131,7 +130,8 @@ package struct Replica: Sendable {
   /// The commit that is named beside a stored document.
   package struct LastCommit: Equatable, Sendable {
     package let revision: Revision
-    package let writer: String
+    /// `nil` unless it is known to have written the document. A client may have replaced that since.
+    package let writer: String?
   }
 
   /// The value in the box without the local changes that are not acknowledged.

@@ -119,7 +119,10 @@ package final class LinkTelemetry: Sendable {
       if let lastCommit {
         metadata["revision"] = "\(lastCommit.revision)"
         metadata["committed"] = "\(lastCommit.revision.date.ISO8601Format())"
-        metadata["committedBy"] = "\(lastCommit.writer)"
+        metadata["committedBy"] =
+          "\(lastCommit.writer ?? "not known, because a program may have replaced the document since")"
+      } else {
+        metadata["committedBy"] = "a program without the library"
       }
       log(
         isDefault

@@ -203,7 +203,7 @@ struct BadDataTests {
     try await eventually("both are logged") { journal.entries("The stored value cannot be read").count == 2 }
     let told = journal.entries("The stored value cannot be read")
     #expect(told.allSatisfy { $0.message.contains("The default value stays") })
-    #expect(told.allSatisfy { $0.committedBy?.hasPrefix("checkout@") == true })
+    #expect(told.allSatisfy { $0.committedBy?.hasPrefix("not known") == true })
   }
 
   @Test("An error names no writer for an edit that is assigned no revision", arguments: BackendKind.allCases)

@@ -24,6 +24,9 @@ extension Vitals {
 
 extension Replica.LastCommit {
   static func other(_ revision: UInt64) -> Self { Self(revision: Revision(revision), writer: "other") }
+
+  /// A commit whose document a client may have replaced.
+  static func unknown(_ revision: UInt64) -> Self { Self(revision: Revision(revision), writer: nil) }
 }
 
 extension CommitReply {

@@ -415,7 +415,7 @@ struct ReplicaTests {
     #expect(
       replica.endedShowing(toShow, outcome: .unreadable(.bad))
         == [
-          .report(.undecodable(.bad, lastCommit: .other(7), isDefault: true)), .status(.loading(false)),
+          .report(.undecodable(.bad, lastCommit: .unknown(7), isDefault: true)), .status(.loading(false)),
           .status(.loadError(.bad)), .commit,
         ]
     )
@@ -468,7 +468,7 @@ struct ReplicaTests {
     #expect(
       replica.endedShowing(toShow, outcome: .unreadable(.bad))
         == [
-          .report(.undecodable(.bad, lastCommit: .other(9), isDefault: false)), .status(.loading(false)),
+          .report(.undecodable(.bad, lastCommit: .unknown(9), isDefault: false)), .status(.loading(false)),
           .status(.loadError(.bad)),
           .status(.saveError(.bad)),
         ]
