@@ -22,7 +22,9 @@ extension LinkState {
     case incident(name: String, Replica.Incident)
     case malformedMessage(channel: String)
     /// A message that the scripts of the namespace have not made, or have made with an unknown secret.
-    case unprovenMessage(channel: String)
+    ///
+    /// - `isNews`: Whether it is the first one since the secret was read.
+    case unprovenMessage(channel: String, isNews: Bool)
     /// The server has lost a value, or its meta, many times in a row.
     case losesAgain(name: String)
     /// The server does not report which keys were written.

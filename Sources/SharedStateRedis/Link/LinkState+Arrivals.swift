@@ -55,8 +55,7 @@ extension LinkState {
     }
     guard secrets.prove(payload, on: channel) else {
       // It shows nothing, but may come from a server with another secret.
-      emit(.unprovenMessage(channel: channel))
-      online?.secretReads.doubt()
+      emit(.unprovenMessage(channel: channel, isNews: online?.secretReads.doubt() ?? false))
       for id in ids { planRead(of: id, now: now) }
       return wake()
     }
@@ -109,10 +108,11 @@ extension LinkState {
       // Any answer proves that the server is there, and messages on a channel that is not used any more are ignored.
       break
     case (.secret, .secret(let stored)):
+      online?.secretReads.answered(isMissing: stored == nil, now: now)
       if let stored { secrets.learn(stored) }
     case (.secret, .failure(let error)) where !error.concernsConnection:
       // Every message is a hint then.
-      break
+      online?.secretReads.answered(now: now)
     case (.track, .tracking):
       if online?.tracking.accept() ?? false { wake() }
     case (.role, .failure(let error)) where !error.concernsConnection:

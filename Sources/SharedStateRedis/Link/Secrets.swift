@@ -29,6 +29,10 @@ struct SecretReads: Sendable {
   private static let pause = Duration.seconds(5)
 
   private var isWanted = true
+  /// Whether a read of it has no answer.
+  private var isAsking = false
+  /// Whether none was stored.
+  private var wasMissing = false
   /// When it may be read again.
   private var mayAskAt: Instant
 
@@ -39,12 +43,27 @@ struct SecretReads: Sendable {
   var next: Instant? { isWanted ? mayAskAt : nil }
 
   /// A message has proven nothing: the stored secret may be another one.
-  mutating func doubt() { isWanted = true }
+  ///
+  /// - Returns: Whether it is the first one that leads to the next read.
+  mutating func doubt() -> Bool {
+    guard !isWanted, !isAsking else { return false }
+    isWanted = true
+    return true
+  }
 
   /// Takes the question for it; `false` if it is not due.
   mutating func takeQuestion(now: Instant) -> Bool {
     guard isWanted, mayAskAt <= now else { return false }
-    (isWanted, mayAskAt) = (false, now + Self.pause)
+    (isWanted, isAsking, mayAskAt) = (false, true, now + Self.pause)
     return true
+  }
+
+  /// The question is answered.
+  ///
+  /// - Parameter isMissing: Whether no secret is stored. The first commit in the namespace stores one, so its message
+  ///   is a reason to ask again immediately, once.
+  mutating func answered(isMissing: Bool = false, now: Instant) {
+    isAsking = false
+    if isMissing, !wasMissing { (wasMissing, mayAskAt) = (true, now) }
   }
 }

@@ -51,7 +51,7 @@ extension Link {
       telemetry.metrics.publish(report)
       return .published
     case .malformedMessage(let channel): telemetry.ignoredMessage(on: channel)
-    case .unprovenMessage(let channel): telemetry.unprovenMessage(on: channel)
+    case .unprovenMessage(let channel, let isNews): telemetry.unprovenMessage(on: channel, isNews: isNews)
     }
     return nil
   }

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting
@@ -90,6 +91,27 @@ struct ReadOnlyTests {
       try await share.becomes(edit)
     }
     #expect(try backend.get("\(namespace)meta:{count}") == nil)
+  }
+
+  @Test("A reader in an empty namespace proves every change but the first", arguments: BackendKind.allCases)
+  func emptyNamespace(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let journal = Journal()
+    let store = try backend.store("reader", logger: journal.logger("reader")) {
+      $0.access = .readOnly
+      $0.namespace = "shop:"
+    }
+    let share = SharedReader(wrappedValue: 0, .redis("count", store: store))
+    try await share.load()
+    try await store.waitUntilConnected(within: patience)
+    let writerStore = try backend.store("writer") { $0.namespace = "shop:" }
+    let writer = Shared(wrappedValue: 0, .redis("count", store: writerStore))
+    for round in 1...50 {
+      writer.withLock { $0 = round }
+      try await writer.save()
+      try await share.becomes(round)
+    }
+    #expect(journal.entries(Journal.unproven).map(\.level) == [.warning])
   }
 
   @Test("AcknowledgedSurvives: a value that the server has lost stays, until a service that writes restores it")

@@ -40,6 +40,7 @@ extension LinkState {
     connected(.both(), epoch: session.epoch, now: now)
     // The transcripts begin after that.
     _ = online?.secretReads.takeQuestion(now: now)
+    online?.secretReads.answered(now: now)
   }
 
   /// One step of a transcript: takes what the threads are to send now, and hands in the answers at the same moment. A

@@ -108,11 +108,29 @@ struct SecretTests {
     var reads = SecretReads(now: now)
     #expect(reads.takeQuestion(now: now) == true)
     #expect(reads.takeQuestion(now: now + .seconds(60)) == false)
-    reads.doubt()
+    #expect(reads.doubt() == false)
+    reads.answered(now: now)
+    #expect(reads.doubt() == true)
+    #expect(reads.doubt() == false)
     #expect(reads.next == now + .seconds(5))
     #expect(reads.takeQuestion(now: now + .seconds(4)) == false)
     #expect(reads.takeQuestion(now: now + .seconds(5)) == true)
     #expect(reads.next == nil)
+  }
+
+  @Test("A missing secret is read again immediately after the first message, and then every five seconds")
+  func missing() {
+    let now = Instant.now
+    var reads = SecretReads(now: now)
+    #expect(reads.takeQuestion(now: now) == true)
+    reads.answered(isMissing: true, now: now + .seconds(1))
+    #expect(reads.next == nil)
+    #expect(reads.doubt() == true)
+    #expect(reads.takeQuestion(now: now + .seconds(1)) == true)
+    reads.answered(isMissing: true, now: now + .seconds(2))
+    #expect(reads.doubt() == true)
+    #expect(reads.takeQuestion(now: now + .seconds(5)) == false)
+    #expect(reads.takeQuestion(now: now + .seconds(6)) == true)
   }
 
   @Test("Only proofs by the two newest secrets are accepted")
