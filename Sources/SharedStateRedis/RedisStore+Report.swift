@@ -11,6 +11,11 @@ extension RedisStore {
       /// The box and Redis have the same value, as far as the store knows. A change that was given up may be in the box
       /// only: see ``Value/saveError``.
       case current
+      /// The box shows an edit by a program without the library. No service has assigned it a revision. Its writer is
+      /// not known; ``Value/editedSince`` is when the store saw it.
+      case externalEdit
+      /// A program without the library has deleted the value. No service has assigned the deletion a revision.
+      case deleted
       /// There is no connection. The value may be stale.
       case disconnected
       /// The connection is open. Messages about the value do not arrive yet.
@@ -50,6 +55,8 @@ extension RedisStore {
       public let pendingSince: Date?
       /// How many atomic updates wait for their outcome.
       public let openUpdates: Int
+      /// When the store has seen an external edit, or a deletion, that has no revision; `nil`: there is none.
+      public let editedSince: Date?
       /// Why the box does not show what Redis has, or Redis does not have what the box shows.
       public let progress: Progress
       /// Why the value may be stale, and since when.
@@ -94,6 +101,7 @@ extension RedisStore {
         confirmedRevision: value.confirmed.rawValue,
         pendingSince: value.pendingSince.map { date - (now - $0) / .seconds(1) },
         openUpdates: value.updates,
+        editedSince: value.editedSince.map { date - (now - $0) / .seconds(1) },
         progress: value.progress,
         loadError: Report.Failure(status?.loadError, since: status?.loadFailedAt),
         saveError: Report.Failure(status?.saveError, since: status?.saveFailedAt)
@@ -143,6 +151,7 @@ extension RedisStore.Report.Value: CustomStringConvertible {
     var parts = ["shows \(Self.text(of: shownRevision))"]
     if confirmedRevision != shownRevision { parts.append("Redis has \(Self.text(of: confirmedRevision))") }
     if let pendingSince { parts.append("change pending since \(pendingSince.inReport)") }
+    if let editedSince { parts.append("edited without the library, seen at \(editedSince.inReport)") }
     if openUpdates > 0 { parts.append("\(openUpdates) open updates") }
     if let loadError { parts.append("load error since \(loadError.since.inReport): \(loadError.error)") }
     if let saveError { parts.append("save error since \(saveError.since.inReport): \(saveError.error)") }

@@ -344,7 +344,7 @@ public final class RedisStore: Sendable {
     let stored = try await link.wait { state, callback throws(RedisSharedStateError) in
       try state.read(names, maximumBytes: 0, now: .now, callback: callback)
     }
-    return Metadata(stored)
+    return Metadata(stored, isEdited: stored.map { link.showsEdit(of: names, beside: $0) } ?? false)
   }
 
   /// The newest revision of a value that this store knows to be in Redis; `nil`: the store has no share of it.

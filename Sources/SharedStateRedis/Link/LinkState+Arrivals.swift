@@ -198,6 +198,7 @@ extension LinkState {
       if isUpdateOutdated { error = conflicted(id, with: value, now: now) }
     }
     apply(actions, to: id)
+    look(forEditOf: id, now: now)
     if let error { apply(members[id]?.replica.refused(error, isUnread: isReadAgain), to: id) }
     // A commit that was given up is never answered.
     guard !breaks.isEmpty, members[id]?.replica.hasNothingToCommit ?? false else { return }

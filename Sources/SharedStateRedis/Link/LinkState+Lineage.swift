@@ -49,6 +49,9 @@ extension LinkState {
     } else {
       vitalsRefused()
     }
-    for id in ids { apply(members[id]?.replica.counted(reported), to: id) }
+    for id in ids {
+      apply(members[id]?.replica.counted(reported), to: id)
+      look(forEditOf: id, now: now)
+    }
   }
 }

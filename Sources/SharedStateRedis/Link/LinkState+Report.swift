@@ -9,7 +9,16 @@ extension LinkState {
     let pendingSince: Instant?
     let updates: Int
     let progress: RedisStore.Report.Progress
+    let editedSince: Instant?
     let attachment: AttachmentReference
+  }
+
+  /// Whether a share of the value shows an edit that was made beside the stored metadata.
+  func showsEdit(of names: KeyNames, beside stored: StoredValue) -> Bool {
+    (listeners[Name(names.channel)] ?? []).contains { id in
+      guard let replica = members[id]?.replica else { return false }
+      return replica.unversioned != nil && replica.confirmed.meta?.version == stored.meta?.version
+    }
   }
 
   /// What is known of each of these values; those that are gone are left out.
@@ -18,13 +27,16 @@ extension LinkState {
       guard let member = members[id] else { return nil }
       let replica = member.replica
       let updates = replica.openUpdates
+      let progress = progress(of: id, member)
+      let isEdited = progress == .externalEdit || progress == .deleted
       return ValueReport(
         name: replica.name,
         shown: replica.shown.baseRevision,
         confirmed: replica.confirmed.revision,
         pendingSince: member.unsettled?.since,
         updates: updates.waiting + updates.sent,
-        progress: progress(of: id, member),
+        progress: progress,
+        editedSince: isEdited ? member.unversioned?.since : nil,
         attachment: member.attachment
       )
     }

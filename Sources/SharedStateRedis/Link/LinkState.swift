@@ -65,6 +65,8 @@ package struct LinkState: Sendable {
     var isKeptBack = false
     /// The newest change of another service that a message has announced, until the box shows it.
     fileprivate var announced: Revision?
+    /// The last edit without a revision that it has shown, and when that was seen.
+    private(set) var unversioned: (state: Replica.State, since: Instant)?
 
     /// The name of the value, unless it lacks a change whose discarding was not reported.
     fileprivate var nameIfWhole: String? { replica.reports.discarded == nil ? replica.name : nil }
@@ -331,6 +333,12 @@ package struct LinkState: Sendable {
     look(atProgressOf: id)
   }
 
+  /// A value was read. It may show an edit that this service does not adopt.
+  mutating func look(forEditOf id: ReplicaID, now: Instant) {
+    guard let found = members[id]?.noteUnversioned(now: now), let name = members[id]?.replica.name else { return }
+    emit(.incident(name: name, .unversioned(isDeletion: found == .deletion)))
+  }
+
   /// Plans something for a value after this time.
   private mutating func request(_ cause: Agenda.Cause, of id: ReplicaID, after pause: Duration) {
     online?.agenda.request(Agenda.Item(id: id, cause: cause), after: pause)
@@ -409,6 +417,13 @@ extension LinkState.Member {
     guard unsettled == nil else { return false }
     unsettled = box
     return box != nil
+  }
+
+  /// Notes the edit without a revision that it shows. Returns what it is, if that is news.
+  fileprivate mutating func noteUnversioned(now: Instant) -> Replica.Unversioned? {
+    guard let found = replica.unversioned, unversioned?.state != replica.confirmed.state else { return nil }
+    unversioned = (replica.confirmed.state, now)
+    return found
   }
 
   /// A message has announced a change of another service.

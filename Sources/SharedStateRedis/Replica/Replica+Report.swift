@@ -11,7 +11,29 @@ extension Replica {
     if online?.repairs.wait != nil || online?.repairs.absence != nil { return .waitingForOthers }
     if repairUnderWay != nil || online?.repairs.repair != nil { return .repairing }
     if hasPendingChange { return isCommitUnderWay && inFlight?.isLocalChange ?? false ? .sent : .unsent }
-    return isBehind ? .showing : .current
+    if isBehind { return .showing }
+    switch unversioned {
+    case .edit: return .externalEdit
+    case .deletion: return .deleted
+    case nil: return .current
+    }
+  }
+}
+
+extension Replica {
+  /// An edit without a revision.
+  enum Unversioned: Equatable, Sendable { case edit, deletion }
+
+  /// What the box shows without a revision of its own, because nobody adopts it; `nil`: it shows a version.
+  var unversioned: Unversioned? {
+    guard confirmed.content != lastVerified.content, confirmed.revision == lastVerified.revision else { return nil }
+    guard online?.repairs.repair == nil, repairUnderWay == nil else { return nil }
+    if online?.repairs.wait != nil || online?.repairs.absence != nil { return nil }
+    switch confirmed.content {
+    case .document: return .edit
+    case .absent: return .deletion
+    case .oversized, .otherType: return nil
+    }
   }
 }
 
@@ -44,7 +66,7 @@ extension Replica.Action {
         switch incident {
         case .restored(let revision), .adopted(let revision), .merged(let revision): self.revision = revision
         case .lostHistory(let confirmed, _): revision = confirmed
-        case .incomplete, .missedMessage, .gaveUp, .undecodable: break
+        case .unversioned, .incomplete, .missedMessage, .gaveUp, .undecodable: break
         }
       }
     }

@@ -114,6 +114,8 @@ package struct Replica: Sendable {
     case adopted(Revision)
     /// This service has merged the version that the server had lost with the writes made since.
     case merged(Revision)
+    /// A program has edited or deleted the value without a revision, and this service may not give it one.
+    case unversioned(isDeletion: Bool)
     /// A commit has taken effect, but its revision could not be recorded, or it could not be announced.
     case incomplete(CommitShortfall)
     /// A message was lost in transit.

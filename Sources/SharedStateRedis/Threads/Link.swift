@@ -246,6 +246,11 @@ package final class Link: Sendable {
     guarded.withLock { $0.state.confirmedRevision(of: names) }
   }
 
+  /// Whether a share of the value shows an edit that was made beside the stored metadata.
+  func showsEdit(of names: KeyNames, beside stored: StoredValue) -> Bool {
+    guarded.withLock { $0.state.showsEdit(of: names, beside: stored) }
+  }
+
   /// What is known of each value. Other decisions come between those about a thousand values.
   var valueReports: [LinkState.ValueReport] {
     let ids = guarded.withLock { $0.state.members.ids }

@@ -139,6 +139,15 @@ package final class LinkTelemetry: Sendable {
         of: "incomplete_commits",
         ["name": "\(name)", "command": "\(shortfall.command)", "error": "\(shortfall.error)"]
       )
+    case .unversioned(let isDeletion):
+      log(
+        isDeletion
+          ? "A value was deleted by a program without the library. No service has given the deletion a revision yet."
+          : "A value was edited by a program without the library. No service has given the edit a revision yet.",
+        .info,
+        of: "unversioned",
+        ["name": "\(name)"]
+      )
     case .missedMessage:
       count("missed_messages")
       logger.debug("A message was lost in transit.", metadata: ["name": "\(name)"])

@@ -93,6 +93,43 @@ struct ReadOnlyTests {
     #expect(try backend.get("\(namespace)meta:{count}") == nil)
   }
 
+  @Test(
+    "An edit or a deletion that nobody adopts is reported, with its time, and logged once",
+    arguments: BackendKind.allCases
+  )
+  func unversioned(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let journal = Journal()
+    let writerStore = try backend.store("writer")
+    let writer = Shared(wrappedValue: 0, .redis("count", store: writerStore))
+    let store = try backend.store("reader", logger: journal.logger("reader")) { $0.access = .readOnly }
+    let share = Shared(wrappedValue: 0, .redis("count", store: store))
+    writer.withLock { $0 = 1 }
+    try await writer.save()
+    try await share.becomes(1)
+    await writerStore.shutdown(within: patience)
+    let before = Date() - 60
+    try backend.set("count", "7")
+    try await share.becomes(7)
+    try await share.load()
+    var value = try #require(store.report().values.first)
+    #expect(value.progress == .externalEdit)
+    #expect(try #require(value.editedSince) > before)
+    let metadata = try #require(try await store.metadata(for: "count"))
+    #expect(metadata.isForeign && metadata.writtenBy == nil)
+    try await eventually("the edit is logged") { !journal.entries("was edited by a program", name: "count").isEmpty }
+    try backend.delete("count")
+    try await share.becomes(0)
+    try await share.load()
+    try await share.load()
+    value = try #require(store.report().values.first)
+    #expect(value.progress == .deleted && value.editedSince != nil)
+    try await eventually("the deletion is logged") {
+      !journal.entries("was deleted by a program", name: "count").isEmpty
+    }
+    #expect(journal.entries("by a program", name: "count").map(\.level) == [.info, .info])
+  }
+
   @Test("A reader in an empty namespace proves every change but the first", arguments: BackendKind.allCases)
   func emptyNamespace(kind: BackendKind) async throws {
     let backend = try kind.make()
