@@ -8,9 +8,11 @@ extension RedisStore {
   public struct Report: Hashable, Sendable {
     /// Where a value is on its way between its box and Redis.
     public enum Progress: String, Hashable, Sendable {
-      /// The box and Redis have the same value, as far as the store knows. A change that was given up may be in the box
-      /// only: see ``Value/saveError``.
+      /// The box and Redis have the same value, as far as the store knows.
       case current
+      /// The same, because the last local change was discarded. ``Value/saveError`` is the reason, until a later
+      /// change is saved.
+      case rejected
       /// The box shows an edit by a program without the library. No service has assigned it a revision. Its writer is
       /// not known; ``Value/editedSince`` is when the store saw it.
       case externalEdit
@@ -129,7 +131,7 @@ extension RedisStore.Report: CustomStringConvertible {
   /// A line for the store, and one for each value.
   public var description: String {
     let pending = values.count { $0.pendingSince != nil }
-    let stale = values.count { $0.progress != .current }
+    let stale = values.count { $0.progress != .current && $0.progress != .rejected }
     let counts = "\(values.count) values, \(stale) not current, \(pending) with a pending change"
     let place = namespace.isEmpty ? server : "\(server), namespace '\(namespace)'"
     return (["\(label) on \(place): \(healthText), \(counts)"] + values.map { "  \($0)" }).joined(separator: "\n")

@@ -52,7 +52,8 @@ final class SimulatedBox {
   var returnedStamp: UInt64 = 0
   /// The mutations in the box that are not part of any version that the service knows to be stored.
   private var changes: [(stamp: UInt64, change: SimulatedChange)] = []
-  /// Whether the stored value has been deleted, while the box may still show it.
+  /// Whether the stored value has been deleted, while the box may still show it, or the box shows other changes that
+  /// are not stored.
   private var isReset = false
 
   var name: String { names.recorded }
@@ -205,10 +206,12 @@ final class SimulatedBox {
     let isOnlyReordered =
       shown.document.recorded == value.document.recorded
       && shown.document.list?.map(\.id) != value.document.list?.map(\.id)
-    (value, revision, changes, isReset) = (shown, max(revision, toShow.state.revision), [], false)
+    // What replaces a discarded change instead of the confirmed state may have changes that are not stored.
+    (value, revision, changes, isReset) = (shown, max(revision, toShow.state.revision), [], toShow.isReversion)
     let document = toShow.state.content == .absent ? nil : shown.document.recorded
     let newest = toShow.state.revision.rawValue
-    recorder.record(.shown(place, document, revision: newest, isFromOutside: !isOnlyReordered))
+    let isFromOutside = !isOnlyReordered && !toShow.isReversion
+    recorder.record(.shown(place, document, revision: newest, isFromOutside: isFromOutside))
     return .shown
   }
 }

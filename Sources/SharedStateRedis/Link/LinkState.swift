@@ -67,6 +67,8 @@ package struct LinkState: Sendable {
     fileprivate var announced: Revision?
     /// The last edit without a revision that it has shown, and when that was seen.
     private(set) var unversioned: (state: Replica.State, since: Instant)?
+    /// Whether it waits in the queue of checks.
+    fileprivate var isCheckQueued = false
 
     /// The name of the value, unless it lacks a change whose discarding was not reported.
     fileprivate var nameIfWhole: String? { replica.reports.discarded == nil ? replica.name : nil }
@@ -100,6 +102,8 @@ package struct LinkState: Sendable {
   var secrets: Secrets
   var memories = Memories()
 
+  /// The replicas whose local change is checked, because it cannot be sent yet.
+  private var checks = Queue<ReplicaID>()
   /// Reads of values that are not shared.
   var onceReads = Queue<OnceRead>()
   var nextOperation: UInt64 = 1
@@ -331,12 +335,26 @@ package struct LinkState: Sendable {
     }
     if let growth = members[id]?.replica.verified.memory.takeGrowth() { remembered(growth, by: id) }
     look(atProgressOf: id)
+    if members[id]?.queuesCheck() ?? false {
+      checks.append(id)
+      wake()
+    }
   }
 
   /// A value was read. It may show an edit that this service does not adopt.
   mutating func look(forEditOf id: ReplicaID, now: Instant) {
     guard let found = members[id]?.noteUnversioned(now: now), let name = members[id]?.replica.name else { return }
     emit(.incident(name: name, .unversioned(isDeletion: found == .deletion)))
+  }
+
+  /// Adds effects for some of the changes to be checked. Only the thread asks, so that no caller waits for an encoder.
+  mutating func takeChecks() {
+    // While it is not connected, the thread has to connect in between.
+    for _ in 0..<(online == nil ? Self.commitsInOneBatch : checks.count) {
+      guard let id = checks.popFirst() else { return }
+      guard let encoding = members[id]?.takeCheck(), session.phase != .stopped else { continue }
+      emit(effect(of: encoding, for: id))
+    }
   }
 
   /// Plans something for a value after this time.
@@ -417,6 +435,18 @@ extension LinkState.Member {
     guard unsettled == nil else { return false }
     unsettled = box
     return box != nil
+  }
+
+  /// Whether the replica has to be queued, because its local change has to be checked.
+  fileprivate mutating func queuesCheck() -> Bool {
+    guard !isCheckQueued, replica.wantsCheck() else { return false }
+    isCheckQueued = true
+    return true
+  }
+
+  fileprivate mutating func takeCheck() -> Replica.Encoding? {
+    isCheckQueued = false
+    return replica.beginCheck()
   }
 
   /// Notes the edit without a revision that it shows. Returns what it is, if that is news.

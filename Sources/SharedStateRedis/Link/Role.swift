@@ -64,6 +64,8 @@ package struct Role<Connection> {
         _ = takeRequests()
         return .close(connections)
       }
+      // To connect is worth more: what is connected is encoded anyway.
+      if case .connect = instruction {} else { link.takeChecks() }
       switch instruction {
       case .serve:
         let encodings = drawUpRequests(for: &link, now: now)

@@ -9,6 +9,12 @@ struct Pending: Sendable {
     fileprivate(set) var waiters: Waiters
   }
 
+  /// The check of a local change that cannot be sent yet.
+  struct Check: Sendable {
+    /// Whether a closure of the program that was using the value has ended since the check began.
+    fileprivate(set) var isUnlocked = false
+  }
+
   /// Atomic updates that have changed nothing.
   struct Verification: Sendable {
     fileprivate(set) var updates: [UInt64]
@@ -27,6 +33,10 @@ struct Pending: Sendable {
 
   /// Whether there is a local change, or a save, that no snapshot has.
   private(set) var isDirty = false
+  /// Whether the newest local change was neither encoded nor checked.
+  private(set) var isUnchecked = false
+  /// The check that is under way.
+  private(set) var check: Check?
   /// The waiters for the next snapshot.
   private(set) var waiters = Waiters()
   private(set) var postponed: Postponement?
@@ -57,7 +67,7 @@ struct Pending: Sendable {
   // MARK: Requests
 
   mutating func change() {
-    isDirty = true
+    (isDirty, isUnchecked) = (true, true)
   }
 
   mutating func save(_ waiter: UInt64, replacingUnreadable: Bool) {
@@ -102,7 +112,7 @@ struct Pending: Sendable {
 
   /// Takes the waiters for a snapshot that is encoded now.
   mutating func takeSnapshot() -> Waiters {
-    isDirty = false
+    (isDirty, isUnchecked) = (false, false)
     defer { waiters = Waiters() }
     return waiters
   }
@@ -112,7 +122,7 @@ struct Pending: Sendable {
 
   /// A closure of the program is using the value, so that its snapshot has to wait.
   mutating func postpone(isLocked: Bool, _ waiters: Waiters) {
-    isDirty = true
+    (isDirty, isUnchecked) = (true, true)
     postponed = Postponement(isLocked: isLocked, waiters: waiters)
   }
 
@@ -120,10 +130,41 @@ struct Pending: Sendable {
   ///
   /// - Returns: Whether a snapshot has waited for it.
   mutating func unlock() -> Bool {
+    check?.isUnlocked = true
     guard postponed?.isLocked ?? false else { return false }
     postponed?.isLocked = false
     return true
   }
+
+  // MARK: Checks
+
+  /// A snapshot is encoded only to find out whether Redis can ever have it.
+  mutating func beginCheck() {
+    (isUnchecked, check) = (false, Check())
+  }
+
+  /// Removes and returns the check that has ended; `nil`: none was under way.
+  mutating func endCheck() -> Check? { check.take() }
+
+  /// A closure of the program is using the value, so that its check has to wait.
+  mutating func postpone(_ check: Check) {
+    let waiters = takePostponed() ?? Waiters()
+    postpone(isLocked: !check.isUnlocked, waiters)
+  }
+
+  /// The checked change is discarded. Only a change made since the check began is still to be sent.
+  ///
+  /// - Returns: The waiters.
+  mutating func takeRefused() -> Waiters {
+    isDirty = isUnchecked
+    defer { (waiters, postponed) = (Waiters(), nil) }
+    guard let earlier = postponed?.waiters else { return waiters }
+    var all = waiters
+    all.merge(earlier)
+    return all
+  }
+
+  // MARK: After a snapshot
 
   /// A change was not committed, and is encoded again.
   mutating func putBack(changeUpTo stamp: UInt64, _ waiters: Waiters) {

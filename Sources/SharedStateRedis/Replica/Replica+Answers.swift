@@ -226,15 +226,27 @@ extension Replica {
     rollBack(stamp: stamp, waiters, .conflict(name: name, local: local, stored: stored))
   }
 
+  /// Discards the local changes up to the stamp. The box shows the confirmed state again.
   mutating func rollBack(stamp: UInt64, _ waiters: Waiters, _ error: RedisSharedStateError) -> [Action] {
     let givenUp = giveUp(stamp: stamp, error)
     var waiters = waiters
     // They were requested after the snapshot, and include its change.
     waiters.save.formUnion(pending.takeAllSaves())
     if waiters.all.isEmpty { reports.discard(error) }
-    shown.markUnknownIfReflected()
     pending.append(updates: waiters.updates)
     outcomes.yield(failures(of: waiters, givenUp: error))
+    if let commit = inFlight, commit.stamp != nil, pending.reset == nil {
+      // The change before them is still to be sent or answered. From now on it is the last one in the box.
+      outgoing.commit?.include(stamp: stamp)
+      shown.revert(to: State(revision: shown.baseRevision, content: commit.content), stamp)
+      return givenUp
+    }
+    if unreadable != nil || pending.reset != nil || inFlight?.isLocalChange ?? false {
+      // The confirmed state cannot be shown, or is about to be deleted.
+      shown.revert(to: State(revision: shown.baseRevision, content: shown.base.content), stamp)
+    } else {
+      shown.markUnknownIfReflected()
+    }
     return givenUp + settle(stamp: stamp)
   }
 

@@ -150,6 +150,7 @@ extension Replica {
   /// An attempt to show a state has ended.
   package mutating func endedShowing(_ toShow: StateToShow, outcome: ShowOutcome) -> [Action] {
     shown.end(toShow.sequence)
+    if toShow.isReversion { return advance() }
     if outcome == .shown {
       let base = toShow.state.content.document.map { Base.stored($0) } ?? .defaultValue
       shown.reflect(base, at: toShow.state.revision)

@@ -120,6 +120,12 @@ extension Replica {
       }
     }
 
+    /// The box has the change that it carries with a later stamp, too.
+    mutating func include(stamp: UInt64) {
+      guard case .change(let carried, let encoded, let isReplacement) = purpose else { return }
+      purpose = .change(stamp: max(carried, stamp), encoded: encoded, isReplacement: isReplacement)
+    }
+
     /// The commit after its connection has broken.
     var interrupted: OutstandingCommit {
       var commit = self

@@ -78,6 +78,29 @@ extension Replica {
     return begin(encoding, pending.takePostponed() ?? pending.takeSnapshot())
   }
 
+  /// Whether a local change was not encoded since it was made, and cannot be sent for now. It is checked meanwhile, so
+  /// that the program does not go on for long with a value that Redis will never have.
+  private var awaitsCheck: Bool {
+    guard pending.isUnchecked, pending.hasSnapshot, pending.check == nil, outgoing.encoding == nil else { return false }
+    guard shown.showing == nil, !isCommitUnderWay else { return false }
+    return !mayBeginCommit || online?.isPausing ?? true || !mayCommit
+  }
+
+  /// Whether a check should begin. Not a property, which would copy the replica.
+  mutating func wantsCheck() -> Bool { awaitsCheck }
+
+  /// Begins to check the local change if it has to be checked.
+  ///
+  /// - Returns: The work whose result ``encoded(_:operation:)`` expects; `nil` if there is none.
+  mutating func beginCheck() -> Encoding? {
+    guard awaitsCheck else { return nil }
+    pending.beginCheck()
+    var encoding = makeEncoding(of: [])
+    // The stored document may be another one by the time when the change is sent.
+    encoding.isMerged = false
+    return encoding
+  }
+
   private mutating func begin(_ encoding: Encoding, _ waiters: Waiters = Waiters()) -> Encoding {
     outgoing = .encoding(Outgoing.Encoding(encoding, waiters))
     return encoding
@@ -99,6 +122,10 @@ extension Replica {
 
   /// A closure of the program is using the value, so the snapshot is taken after ``unlocked()``.
   package mutating func locked() -> [Action] {
+    if let check = pending.endCheck() {
+      pending.postpone(check)
+      return advance()
+    }
     guard let encoding = outgoing.encoding, encoding.work.isOfChange else { return [] }
     outgoing = .nothing
     pending.postpone(isLocked: !encoding.isUnlocked, encoding.waiters)
@@ -111,13 +138,20 @@ extension Replica {
     return pending.unlock() ? advance() : []
   }
 
-  /// The encoding has ended: a snapshot is encoded, updates have run, or histories are merged, with success or not.
+  /// The encoding has ended: a snapshot is encoded or checked, updates have run, or histories are merged, with success
+  /// or not.
   package mutating func encoded(_ encoded: Encoded, operation: Operation) -> [Action] {
+    if pending.endCheck() != nil { return checked(encoded) + advance() }
     guard let encoding = outgoing.encoding else { return [] }
     outgoing = .nothing
     if let documents = encoding.work.fork { return finish(merge: encoded, of: documents) }
     return encoding.work.updates.isEmpty
       ? finish(change: encoded, encoding, operation) : finish(updates: encoded, encoding, operation)
+  }
+
+  private mutating func checked(_ encoded: Encoded) -> [Action] {
+    guard case .failure(let error) = encoded.result, encoded.stamp > pending.settledStamp else { return [] }
+    return rollBack(stamp: encoded.stamp, pending.takeRefused(), error)
   }
 
   private mutating func finish(merge encoded: Encoded, of documents: Fork.Documents) -> [Action] {
@@ -167,13 +201,9 @@ extension Replica {
       )
       outgoing = .commit(commit)
       return remadeIfOutdated()
-    case .failure(let error) where encoded.givesWay:
-      guard encoding.stored == storedState else { return encodeAgain(stamp: stamp, waiters) }
-      return rollBack(stamp: stamp, waiters, error) + advance()
     case .failure(let error):
-      // The change stays in the box and is given up here. A later one may well be sent.
-      let givenUp = giveUp(stamp: stamp, error) + finish(waiters, givenUp: error)
-      return givenUp + settle(stamp: stamp) + advance()
+      if encoded.givesWay, encoding.stored != storedState { return encodeAgain(stamp: stamp, waiters) }
+      return rollBack(stamp: stamp, waiters, error) + advance()
     }
   }
 

@@ -15,8 +15,9 @@ extension Replica {
     switch unversioned {
     case .edit: return .externalEdit
     case .deletion: return .deleted
-    case nil: return .current
+    case nil: break
     }
+    return reports.givenUp == nil ? .current : .rejected
   }
 }
 

@@ -61,6 +61,8 @@ package struct Replica: Sendable {
     package var sequence: UInt64
     /// Whether the box has not been up to date yet, so that this is the initial value and not a change.
     package var isInitial = false
+    /// Whether it replaces a discarded change although it is not the confirmed state.
+    var isReversion = false
   }
 
   package enum ShowOutcome: Equatable, Sendable {
@@ -143,6 +145,14 @@ package struct Replica: Sendable {
     case stored(Data)
     /// A document as this service encodes it, and the document that was stored for it.
     case encoded(Data, stored: Data)
+
+    /// What the server had.
+    var content: StoredValue.Content {
+      switch self {
+      case .defaultValue: .absent
+      case .stored(let document), .encoded(_, let document): .document(document)
+      }
+    }
   }
 
   /// Facts about a connection that decide how replicas deal with data loss.
@@ -227,7 +237,8 @@ package struct Replica: Sendable {
 
   /// Whether the base of a commit is known, and no commit is being encoded.
   var mayBeginCommit: Bool {
-    phase == .live && outgoing.encoding == nil && !isAdoptedUnknown && online?.repairs.absence == nil
+    phase == .live && outgoing.encoding == nil && pending.check == nil && !isAdoptedUnknown
+      && online?.repairs.absence == nil
       && online?.repairs.wait == nil
       && verified.alternatives.isEmpty
   }
@@ -319,6 +330,10 @@ package struct Replica: Sendable {
     // A state that arrived meanwhile is most likely the echo of our own commit. If not, the reply is followed by a
     // look.
     guard !isCommitUnderWay else { return nil }
+    if let (state, stamp) = shown.takeReversion() {
+      let sequence = shown.begin(state.revision)
+      return StateToShow(state: state, stamp: stamp, sequence: sequence, isReversion: true)
+    }
     // The result of the merge is shown instead.
     if isMerging { return nil }
     switch shown.sight {
@@ -331,7 +346,7 @@ package struct Replica: Sendable {
       state: confirmed.state,
       stamp: isSavePending ? nil : pending.settledStamp,
       sequence: shown.begin(confirmed.revision),
-      isInitial: !shown.isLoaded
+      isInitial: !shown.isLoaded && confirmed.content != .absent
     )
   }
 

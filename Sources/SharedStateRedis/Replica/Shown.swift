@@ -26,6 +26,8 @@ struct Shown: Sendable {
   private(set) var reflected: Data?
   private(set) var sight = Sight.reflected
   private(set) var showing: Showing?
+  /// What the box shows next instead of a discarded change, and the stamp of that change.
+  private(set) var reversion: (state: Replica.State, stamp: UInt64)?
   /// Counts the attempts to show a state.
   private var sequence: UInt64 = 0
   /// Whether the box has been up to date once, so that everything shown from now on is a change.
@@ -99,6 +101,14 @@ struct Shown: Sendable {
   mutating func markUnreadable(_ error: RedisSharedStateError) {
     sight = .unreadable(error)
   }
+
+  /// A change is discarded that the box has shown on top of this state, which need not be the confirmed one.
+  mutating func revert(to state: Replica.State, _ stamp: UInt64) {
+    reversion = (state, stamp)
+  }
+
+  /// Removes and returns what the box shows next.
+  mutating func takeReversion() -> (state: Replica.State, stamp: UInt64)? { reversion.take() }
 
   /// The box has been up to date.
   mutating func finishLoading() {

@@ -27,7 +27,7 @@ extension RedisHistory {
     case acknowledged(Box, through: Int, revision: UInt64)
     /// These changes yield to a change by another writer, as `saveError` reports.
     case conceded(Box, through: Int)
-    /// These changes cannot be encoded, and stay in the box.
+    /// These changes cannot be encoded, and are discarded.
     case notEncodable(Box, through: Int)
     /// The program was informed that these changes are saved.
     case saved(Box, through: Int)

@@ -61,11 +61,20 @@ struct GivenUpTests {
     let backend = try kind.make()
     let way = Way()
     let store = try backend.store("service", way: way)
-    let number = Shared(wrappedValue: 0.5, .redis("number", store: store))
+    let gate = Gate()
+    defer { gate.open() }
+    let options = RedisSharedKey<Double>.Options { number in
+      guard number > 1 else { return }
+      gate.pass()
+      throw CancellationError()
+    }
+    let number = Shared(wrappedValue: 0.5, .redis("number", store: store, options: options))
     try await number.load()
     try await backend.cutOff(store, "service", way)
-    number.withLock { $0 = .infinity }
+    number.withLock { $0 = 2 }
+    try await gate.isReached()
     let flushes = (0..<2).map { _ in Task.immediate { try await store.flush(within: patience) } }
+    gate.open()
     way.open()
     for flush in flushes {
       await #expect(throws: Self.givenUp("number")) { try await flush.value }

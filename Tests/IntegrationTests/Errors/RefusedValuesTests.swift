@@ -34,8 +34,9 @@ struct RefusedValuesTests {
     try await share.save()
     let stored = try backend.get("limits")
     share.withLock { $0.maximum = -1 }
-    try await share.status { $0.saveError as? RedisSharedStateError == Self.refused }
     await #expect(throws: Self.refused) { try await share.save() }
+    #expect(share.saveError as? RedisSharedStateError == Self.refused)
+    #expect(share.wrappedValue.maximum == 5)
     #expect(try backend.get("limits") == stored)
     share.withLock { $0.maximum = 7 }
     try await share.save()

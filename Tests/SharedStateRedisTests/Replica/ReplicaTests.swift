@@ -202,22 +202,6 @@ struct ReplicaTests {
     #expect(replica.endedShowing(again, outcome: .shown) == [])
   }
 
-  @Test("A change that cannot be encoded is reported and given up")
-  func encodingFails() {
-    var replica = Replica.live(at: 7, "1")
-    _ = replica.changed()
-    #expect(replica.beginsEncoding() == true)
-    let error = RedisSharedStateError.valueTooLarge(name: "flags", bytes: 2, maximumBytes: 1)
-    #expect(
-      replica.encoded(.failure(error), stamp: 1, operation: .number(1))
-        == [.status(.saveError(error)), .report(.gaveUp(error)), .settled]
-    )
-    #expect(!replica.hasPendingChange)
-    // The next value that can be encoded is sent, and clears the error.
-    replica.send("2", stamp: 2, number: 2)
-    #expect(replica.committed(.committed(8), operation: .number(2)) == [.status(.saveError(nil)), .settled])
-  }
-
   @Test("A refused commit is retried unchanged")
   func refused() {
     var replica = Replica.live(at: 7, "1")

@@ -43,7 +43,8 @@ struct NoEchoValidator: Validator {
     case .acknowledged(let box, let number, _), .conceded(let box, let number), .notEncodable(let box, let number):
       guard let settled = boxes[box]?.settled else { break }
       boxes[box]?.settled = max(settled, number)
-      if case .conceded = event { boxes[box]?.conceded = position }
+      if case .acknowledged = event { break }
+      boxes[box]?.conceded = position
     case .committed(let commit):
       observe(commit, at: position)
     case .edited(let name, _, let stored?):

@@ -1,0 +1,231 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+/// Transcripts: a local change that Redis can never have is discarded, whether or not it could be sent now.
+@Suite("A replica with a change that may never be sent", .timeLimit(.minutes(5)))
+struct ReplicaRefusedChangesTests {
+  private static let error = RedisSharedStateError.valueTooLarge(name: "flags", bytes: 2, maximumBytes: 1)
+
+  private static func refused(stamp: UInt64) -> Replica.Encoded {
+    Replica.Encoded(stamp: stamp, result: .failure(error))
+  }
+
+  private static let reports: [Replica.Action] = [.status(.saveError(error)), .report(.gaveUp(error))]
+
+  private func checks(_ replica: inout Replica) -> Bool { replica.beginCheck() != nil }
+
+  @Test("The confirmed value is shown again, and the report says that the change was rejected")
+  func online() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    let again = Replica.StateToShow(state: .document(7, "1"), stamp: 1, sequence: 2)
+    #expect(
+      replica.encoded(Self.refused(stamp: 1), operation: .number(1)) == Self.reports + [.settled, .show(again)]
+    )
+    #expect(replica.endedShowing(again, outcome: .shown) == [])
+    #expect(!replica.hasPendingChange)
+    #expect(replica.progress == .rejected)
+    // The next value that can be encoded is sent, and clears the error.
+    replica.send("2", stamp: 2, number: 2)
+    #expect(replica.committed(.committed(8), operation: .number(2)) == [.status(.saveError(nil)), .settled])
+    #expect(replica.progress == .current)
+  }
+
+  @Test("A change is not checked if it is about to be encoded, or if a commit has no answer")
+  func commonPath() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    #expect(!checks(&replica))
+    replica.encodeAndSend("2", stamp: 1, number: 1)
+    _ = replica.changed()
+    #expect(!checks(&replica))
+  }
+
+  @Test("Without a connection, a change is checked once, and discarded if it is refused")
+  func offline() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.disconnected(.lost)
+    #expect(replica.changed() == [])
+    #expect(checks(&replica))
+    #expect(!checks(&replica))
+    #expect(replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1)) == [])
+    #expect(!checks(&replica))
+    #expect(replica.hasPendingChange)
+    _ = replica.changed()
+    #expect(replica.flush(waiter: 5) == [])
+    #expect(checks(&replica))
+    let again = Replica.StateToShow(state: .document(7, "1"), stamp: 2, sequence: 2)
+    #expect(
+      replica.encoded(Self.refused(stamp: 2), operation: .number(2)) == Self.reports + [.settled, .show(again)]
+    )
+    let givenUp = RedisSharedStateError.changesGivenUp(names: ["flags"], further: 0)
+    #expect(replica.endedShowing(again, outcome: .shown) == [.resume([5], givenUp)])
+    #expect(!replica.hasPendingChange)
+  }
+
+  @Test("Before the first connection, the default is shown again, as a change")
+  func neverConnected() {
+    var replica = Replica(name: "flags")
+    _ = replica.changed()
+    #expect(checks(&replica))
+    let absent = Replica.State(revision: .none, content: .absent)
+    let again = Replica.StateToShow(state: absent, stamp: 1, sequence: 1)
+    #expect(
+      replica.encoded(Self.refused(stamp: 1), operation: .number(1)) == Self.reports + [.settled, .show(again)]
+    )
+    #expect(replica.endedShowing(again, outcome: .shown) == [])
+  }
+
+  @Test("A change made during the check stays, and is checked next")
+  func changedMeanwhile() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.disconnected(.lost)
+    _ = replica.changed()
+    #expect(checks(&replica))
+    _ = replica.changed()
+    let actions = replica.encoded(Self.refused(stamp: 1), operation: .number(1))
+    #expect(actions.contains(.report(.gaveUp(Self.error))))
+    endShowing(actions, in: &replica, outcome: .superseded)
+    #expect(replica.hasPendingChange)
+    #expect(checks(&replica))
+  }
+
+  @Test("A commit waits for the check that is under way, and follows it")
+  func connectedMeanwhile() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.disconnected(.lost)
+    _ = replica.changed()
+    #expect(checks(&replica))
+    replica.connected()
+    _ = replica.subscribed()
+    _ = replica.stored(.document(7, "1"))
+    #expect(replica.beginEncoding() == nil)
+    #expect(replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1)) == [.commit])
+    replica.encodeAndSend("2", stamp: 1, number: 2)
+  }
+
+  @Test("PendingSurvives: a refused change does not take the earlier one with it whose commit has no answer")
+  func interrupted() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    _ = replica.disconnected(.lost)
+    _ = replica.changed()
+    #expect(checks(&replica))
+    let again = Replica.StateToShow(state: .document(7, "2"), stamp: 2, sequence: 2, isReversion: true)
+    #expect(replica.encoded(Self.refused(stamp: 2), operation: .number(2)) == Self.reports + [.show(again)])
+    #expect(replica.endedShowing(again, outcome: .shown) == [])
+    #expect(replica.hasPendingChange)
+    replica.connected()
+    _ = replica.subscribed()
+    #expect(replica.stored(.document(7, "1")).contains(.commit))
+    let sent = replica.takeWrite()
+    #expect(sent?.operation == .number(1) && sent?.text == "2")
+    let committed = replica.committed(.committed(8), operation: .number(1))
+    #expect(committed.suffix(2) == [.status(.saveError(nil)), .settled])
+    #expect(!replica.hasPendingChange && !replica.isBehind)
+  }
+
+  @Test("PendingSurvives: that earlier change is encoded again after a conflict")
+  func interruptedConflict() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    _ = replica.disconnected(.lost)
+    _ = replica.changed()
+    #expect(checks(&replica))
+    endShowing(replica.encoded(Self.refused(stamp: 2), operation: .number(2)), in: &replica, outcome: .shown)
+    replica.connected()
+    _ = replica.subscribed()
+    endShowing(replica.stored(.document(8, "3")), in: &replica, outcome: .superseded)
+    #expect(replica.takeWrite()?.operation == .number(1))
+    endShowing(
+      replica.committed(.conflict(.document(8, "3")), operation: .number(1)),
+      in: &replica,
+      outcome: .superseded
+    )
+    replica.encodeAndSend("2", stamp: 2, number: 3)
+    #expect(replica.committed(.committed(9), operation: .number(3)).contains(.settled))
+  }
+
+  @Test("BadDataHeld: behind an unreadable document, the last readable value is shown again")
+  func unreadable() {
+    var replica = Replica.live(at: 7, "1")
+    let bad = replica.toShow(after: .set(8, "bad"))
+    _ = replica.endedShowing(bad, outcome: .unreadable(.bad))
+    _ = replica.changed()
+    #expect(checks(&replica))
+    let actions = replica.encoded(Self.refused(stamp: 1), operation: .number(1))
+    let again = Replica.StateToShow(state: .document(7, "1"), stamp: 1, sequence: 3, isReversion: true)
+    #expect(actions == Self.reports + [.settled, .show(again)])
+    _ = replica.endedShowing(again, outcome: .shown)
+    #expect(replica.unreadable == .bad)
+    // The next readable value is shown.
+    #expect(replica.toShow(after: .set(9, "4")).stamp == 1)
+  }
+
+  @Test("A change made after a reset is discarded, and the reset stays")
+  func afterReset() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.disconnected(.lost)
+    _ = replica.reset(waiter: 4, stamp: 0)
+    _ = replica.changed()
+    #expect(checks(&replica))
+    let again = Replica.StateToShow(state: .document(7, "1"), stamp: 1, sequence: 2, isReversion: true)
+    #expect(replica.encoded(Self.refused(stamp: 1), operation: .number(1)) == Self.reports + [.show(again)])
+    _ = replica.endedShowing(again, outcome: .shown)
+    #expect(replica.hasPendingChange)
+    replica.connected()
+    _ = replica.subscribed()
+    _ = replica.stored(.document(7, "1"))
+    #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(7)))
+  }
+
+  @Test("A change made after a reset is discarded, and the reset still deletes the change before it")
+  func afterCommitAndReset() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    _ = replica.disconnected(.lost)
+    _ = replica.reset(waiter: 4, stamp: 1)
+    _ = replica.changed()
+    #expect(checks(&replica))
+    let actions = replica.encoded(Self.refused(stamp: 2), operation: .number(2))
+    #expect(actions.compactMap(\.toShow?.state) == [.document(7, "1")])
+    endShowing(actions, in: &replica, outcome: .shown)
+    replica.connected()
+    _ = replica.subscribed()
+    endShowing(replica.stored(.document(8, "3")), in: &replica, outcome: .superseded)
+    #expect(replica.takeWrite()?.operation == .number(1))
+    endShowing(
+      replica.committed(.conflict(.document(8, "3")), operation: .number(1)),
+      in: &replica,
+      outcome: .superseded
+    )
+    #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(8)))
+    let deleted = replica.committed(.committed(9), operation: .number(99))
+    #expect(endShowing(deleted, in: &replica, outcome: .shown).contains(.resume([4], nil)))
+    // Encoding finds that nothing is left to be sent.
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("0".utf8)), stamp: 2, operation: .number(3))
+    #expect(replica.takeWrite() == nil)
+    #expect(!replica.hasPendingChange)
+  }
+
+  @Test("A change to a locked value is checked after the closure, whichever is reported first")
+  func locked() {
+    for isUnlockedFirst in [false, true] {
+      var replica = Replica.live(at: 7, "1")
+      _ = replica.disconnected(.lost)
+      _ = replica.changed()
+      #expect(checks(&replica))
+      if isUnlockedFirst { #expect(replica.unlocked() == []) }
+      #expect(replica.locked() == [])
+      if !isUnlockedFirst {
+        #expect(!checks(&replica))
+        #expect(replica.unlocked() == [])
+      }
+      #expect(checks(&replica))
+    }
+  }
+}
