@@ -175,9 +175,11 @@ extension Replica {
   ) -> [Action] {
     let (encoding, waiters, stamp) = (underWay.work, underWay.waiters, encoded.stamp)
     switch encoded.result {
-    case .success where stamp <= pending.settledStamp && !waiters.isSave:
-      // The change was reported twice. Committing it again would overwrite later writes of other services.
-      let error = reports.givenUp.flatMap { $0.stamp >= pending.settledStamp ? $0.error : nil }
+    case .success(let documents) where stamp <= pending.settledStamp && (!waiters.isSave || isStored(documents)):
+      // The change was reported twice. Committing it again would overwrite later writes of other services. Or the value
+      // to be saved is stored.
+      let isGivenUp = !waiters.isSave && reports.givenUp.map { $0.stamp >= pending.settledStamp } ?? false
+      let error = isGivenUp ? reports.givenUp?.error : nil
       let finished =
         error.map { [.status(.saveError($0))] + finish(waiters, givenUp: $0) } ?? saved() + finish(waiters)
       return finished + settle(stamp: stamp) + advance()
@@ -205,6 +207,13 @@ extension Replica {
       if encoded.givesWay, encoding.stored != storedState { return encodeAgain(stamp: stamp, waiters) }
       return rollBack(stamp: stamp, waiters, error) + advance()
     }
+  }
+
+  /// Whether the server is known to have the value in the box, whose documents these are, so that a save has nothing to
+  /// commit. A save renews a time to live.
+  private func isStored(_ documents: Documents?) -> Bool {
+    guard let documents, policy.timeToLive == 0, mayBeginCommit, shown.sight == .reflected else { return false }
+    return confirmed.left == nil && confirmed.meta != nil && documents.merged == confirmed.content.document
   }
 
   /// Whether a local change has to yield to a version stored since it was made, without asking the server.

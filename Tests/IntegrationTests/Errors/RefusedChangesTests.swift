@@ -196,3 +196,46 @@ struct RefusedChangesTests {
     #expect(try pair.backend.get("value") == "{}")
   }
 }
+
+@Suite("Saves of stored values", .timeLimit(.minutes(5)), .endsStores)
+struct StoredSavesTests {
+  @Test("A save of an acknowledged, loaded or shown value commits nothing", arguments: BackendKind.allCases)
+  func stored(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, Limits())
+    try await pair.store(Limits(maximum: 20))
+    let revision = try await pair.stores.0.metadata(for: "value")?.revision
+    let commits = try CommitCount(pair.backend)
+    try await pair.first.save()
+    try await pair.second.save()
+    try await pair.second.load()
+    try await pair.second.save()
+    #expect(try commits.count() == 0)
+    #expect(try await pair.stores.0.metadata(for: "value")?.revision == revision)
+  }
+
+  @Test("A change and its save are one commit, however long after it the save is", arguments: BackendKind.allCases)
+  func later(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    @Shared(.redis("limits", store: store)) var limits = Limits()
+    try await $limits.load()
+    let commits = try CommitCount(backend)
+    $limits.withLock { $0.maximum = 20 }
+    try await eventually("the change is acknowledged") { store.pendingChanges == 0 }
+    try await $limits.save()
+    #expect(try commits.count() == 1)
+  }
+
+  @Test("A default that was never stored is stored, also after a reset", arguments: BackendKind.allCases)
+  func defaultValue(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    @Shared(.redis("limits", store: try backend.store())) var limits = Limits()
+    for _ in 0..<2 {
+      try await $limits.load()
+      try await $limits.save()
+      #expect(try backend.get("limits") != nil)
+      try await $limits.reset()
+      #expect(try backend.get("limits") == nil)
+    }
+  }
+}

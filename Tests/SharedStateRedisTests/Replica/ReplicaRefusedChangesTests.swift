@@ -229,3 +229,69 @@ struct ReplicaRefusedChangesTests {
     }
   }
 }
+
+/// Transcripts: a save of a value that Redis is known to have commits nothing.
+@Suite("A replica that saves a stored value", .timeLimit(.minutes(5)))
+struct ReplicaStoredSavesTests {
+  /// Lets the replica encode this text for a save. Returns the actions.
+  private func encode(_ text: String, stamp: UInt64, in replica: inout Replica) -> [Replica.Action] {
+    #expect(replica.save(waiter: 5, stamp: stamp) == [.commit])
+    #expect(replica.beginsEncoding() == true)
+    return replica.encoded(.success(Data(text.utf8)), stamp: stamp, operation: .number(5))
+  }
+
+  @Test("A value that was loaded, or acknowledged, is not committed again", arguments: [false, true])
+  func stored(isCommitted: Bool) {
+    var replica = Replica.live(at: 7, "1")
+    if isCommitted {
+      replica.send("2", stamp: 1, number: 1)
+      _ = replica.committed(.committed(8), operation: .number(1))
+    }
+    #expect(encode(isCommitted ? "2" : "1", stamp: isCommitted ? 1 : 0, in: &replica) == [.resume([5], nil), .settled])
+    #expect(replica.takeWrite() == nil)
+  }
+
+  @Test("A later change, another document, or one that is gone or has no revision is committed")
+  func other() {
+    var replica = Replica.live(at: 7, "1")
+    #expect(encode("1", stamp: 1, in: &replica) == [])
+    #expect(replica.takeWrite() != nil)
+    replica = .live(at: 7, "1")
+    #expect(encode(" 1", stamp: 0, in: &replica) == [])
+    #expect(replica.takeWrite() != nil)
+    replica = .live(at: 7, "1")
+    endShowing(replica.announced(.deleted(8)), in: &replica, outcome: .shown)
+    #expect(encode("1", stamp: 0, in: &replica) == [])
+    #expect(replica.takeWrite() != nil)
+    replica = .reading(detectsForeignEdits: false)
+    let edit = StoredValue(meta: nil, content: .document(Data("3".utf8)))
+    endShowing(replica.stored(edit), in: &replica, outcome: .shown)
+    #expect(encode("3", stamp: 0, in: &replica) == [])
+    #expect(replica.takeWrite() != nil)
+  }
+
+  @Test("Expiry: a value with a time to live is committed, which renews that")
+  func timeToLive() {
+    var replica = Replica(name: "flags", names: .flags, policy: ReplicaPolicy(timeToLive: 1_000, writer: "me"))
+    replica.connected()
+    _ = replica.subscribed()
+    endShowing(replica.stored(.document(7, "1")), in: &replica, outcome: .shown)
+    #expect(encode("1", stamp: 0, in: &replica) == [])
+    #expect(replica.takeWrite() != nil)
+  }
+
+  @Test("Without a connection, the save waits")
+  func offline() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.disconnected(.lost)
+    #expect(replica.save(waiter: 5, stamp: 0) == [])
+    replica.connected()
+    _ = replica.subscribed()
+    #expect(replica.stored(.document(7, "1")).last == .commit)
+    #expect(replica.beginsEncoding() == true)
+    #expect(
+      replica.encoded(.success(Data("1".utf8)), stamp: 0, operation: .number(5)) == [.resume([5], nil), .settled]
+    )
+    #expect(replica.takeWrite() == nil)
+  }
+}

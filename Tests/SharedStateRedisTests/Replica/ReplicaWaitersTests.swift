@@ -12,7 +12,7 @@ struct ReplicaWaitersTests {
     replica.send("2", stamp: 1, number: 1)
     #expect(replica.save(waiter: 5) == [])
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.commit])
-    replica.encodeAndSend("2", stamp: 1, number: 2)
+    replica.encodeAndSend("3", stamp: 2, number: 2)
     #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([5], nil), .settled])
   }
 
