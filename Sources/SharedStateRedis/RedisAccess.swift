@@ -42,7 +42,7 @@ public enum RedisAccess: Hashable, Sendable {
     user: String,
     access: RedisAccess = .readWrite
   ) throws(RedisSharedStateError) -> String {
-    var commands = ["subscribe", "ping", "sentinel|get-master-addr-by-name"]
+    var commands = ["subscribe", "ping", "sentinel|get-master-addr-by-name", "sentinel|master"]
     if access == .readOnly { commands.append("sentinel|replicas") }
     return try line(user, keys: nil, channels: "&+switch-master", commands)
   }

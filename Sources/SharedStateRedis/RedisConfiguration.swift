@@ -318,7 +318,7 @@ extension RedisCredentials: CustomStringConvertible, CustomDebugStringConvertibl
 }
 
 /// Where a server listens.
-package enum RedisEndpoint: Equatable, Sendable, CustomStringConvertible {
+package enum RedisEndpoint: Hashable, Sendable, CustomStringConvertible {
   case tcp(host: String, port: UInt16)
   case unix(path: String)
 

@@ -123,6 +123,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     case authenticationFailed
     case sentinelAuthenticationFailed
     case permissionDenied(operation: String, subject: DeniedSubject? = nil)
+    case sentinelPermissionDenied(operation: String)
     case notPrimary
     case moved
     case outOfThreads(reason: String)
@@ -177,7 +178,7 @@ extension RedisSharedStateError {
     case .tlsFailed: .tlsFailed
     case .unsupported: .unsupported
     case .authenticationFailed, .sentinelAuthenticationFailed: .authenticationFailed
-    case .permissionDenied: .permissionDenied
+    case .permissionDenied, .sentinelPermissionDenied: .permissionDenied
     case .notPrimary: .notPrimary
     case .moved: .moved
     case .outOfThreads: .outOfThreads
@@ -418,6 +419,8 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
       "Redis refuses the user name or the password."
     case .sentinelAuthenticationFailed:
       "A Sentinel refuses the user name or the password. They are 'sentinel-user' and 'sentinel-password' in the URL."
+    case .sentinelPermissionDenied(let operation):
+      "The user of a Sentinel may not run the command \(operation). RedisAccess.sentinelRules lists its rights."
     case .permissionDenied(let operation, nil):
       "The Redis user may not run the command \(operation). Grant it with ACL SETUSER."
     case .permissionDenied(let operation, let subject?):
@@ -531,8 +534,7 @@ extension RedisSharedStateError {
   package var isPermanent: Bool {
     switch cause {
     case .tlsFailed, .unsupported, .authenticationFailed, .sentinelAuthenticationFailed, .permissionDenied,
-      .outOfThreads,
-      .protocolViolation, .invalidURL, .invalidName,
+      .sentinelPermissionDenied, .outOfThreads, .protocolViolation, .invalidURL, .invalidName,
       .serverRequired:
       true
     default: false
@@ -571,9 +573,9 @@ extension RedisSharedStateError: StoreError {
     // The store stays connected, so only the share reports it.
     case .permissionDenied(_, let subject): subject == nil
     case .invalidURL, .serverRequired, .defaultInUse, .unreachable, .disconnected, .timedOut, .tlsFailed, .unsupported,
-      .authenticationFailed, .sentinelAuthenticationFailed, .notPrimary, .moved, .outOfThreads, .serverError,
-      .protocolViolation, .changesGivenUp, .undelivered, .outcomeUnknown, .notStored, .forked,
-      .stopped:
+      .authenticationFailed, .sentinelAuthenticationFailed, .sentinelPermissionDenied, .notPrimary, .moved,
+      .outOfThreads, .serverError, .protocolViolation, .changesGivenUp, .undelivered, .outcomeUnknown, .notStored,
+      .forked, .stopped:
       true
     case .invalidName, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .valueTypeMismatch,
       .readOnly:

@@ -163,11 +163,17 @@ package struct Handshake {
     case (.information, .serverError(code: "ERR")):
       // Before 7.0 a server takes one section at a time.
       for section in ["server", "persistence", "replication", "stats"] { askForInfo(.section, [section]) }
-    case (_, .serverError(code: "ERR")), (_, .permissionDenied):
-      // The connection works without these.
-      break
     default:
-      throw error
+      guard Self.isDispensable(error) else { throw error }
+    }
+  }
+
+  /// Whether the server does not know a command of the handshake, or the user may not run it. The connection works
+  /// without it.
+  static func isDispensable(_ error: RedisSharedStateError) -> Bool {
+    switch error.cause {
+    case .serverError(code: "ERR"), .permissionDenied: true
+    default: false
     }
   }
 }

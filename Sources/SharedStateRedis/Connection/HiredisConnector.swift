@@ -43,13 +43,29 @@ package final class HiredisConnector: RedisConnector {
     // The time of a provider does not count: the server is not to blame for it.
     var deadline = deadline + (Instant.now - start)
     let endpoint = try endpoint(of: pass, until: &deadline)
+    do throws(RedisSharedStateError) {
+      let connection = try open(endpoint, purpose, as: credentials, until: deadline)
+      resolver.tried(endpoint, nil)
+      return connection
+    } catch {
+      resolver.tried(endpoint, error)
+      throw error
+    }
+  }
+
+  private func open(
+    _ endpoint: RedisEndpoint,
+    _ purpose: ConnectionPurpose,
+    as credentials: RedisCredentials?,
+    until deadline: Instant
+  ) throws(RedisSharedStateError) -> HiredisConnection {
+    var deadline = deadline
     let (dialed, deadlineThen) = (Instant.now, deadline)
     let stream = RedisStream(transport: try dialer.dial(endpoint, until: &deadline), traffic: traffic)
     let lookUp = deadline - deadlineThen
     let handshake = try shakeHands(over: stream, purpose, as: credentials, until: deadline) { [resolver] in
       resolver.isCurrent(endpoint)
     }
-    resolver.connected(to: endpoint)
     var facts = handshake.facts
     facts.opening = .now - dialed - lookUp
     if purpose == .writer { digests.value = handshake.digests }

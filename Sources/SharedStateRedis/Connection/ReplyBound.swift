@@ -35,8 +35,10 @@ package struct ReplyBound: Equatable, Sendable {
   static let user = ReplyBound(bytes: 4 << 20, elements: 65_536, depth: 3)
   /// A host and a port.
   static let address = ReplyBound(bytes: 4_096, elements: 2, depth: 1)
-  /// SENTINEL REPLICAS has an element for each replica, with some fifty words.
-  static let replicas = ReplyBound(bytes: 4 << 20, elements: 65_536, depth: 2)
+  /// SENTINEL MASTER has some fifty words.
+  static let instance = ReplyBound(bytes: 65_536, elements: 1_024, depth: 1)
+  /// SENTINEL REPLICAS has as many for each replica.
+  static let instances = ReplyBound(bytes: 4 << 20, elements: 65_536, depth: 2)
   /// CLUSTER SLOTS has an element for each range of slots, which names the nodes that have it.
   static let slots = ReplyBound(bytes: 64 << 20, elements: 1 << 20, depth: 5)
   /// INFO has a line for each replica.

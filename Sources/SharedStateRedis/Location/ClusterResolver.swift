@@ -2,8 +2,6 @@ import Synchronization
 
 /// Finds the node of a cluster that owns the slot of a namespace.
 final class ClusterResolver: EndpointResolver {
-  typealias Credentials = @Sendable () throws(RedisSharedStateError) -> RedisCredentials?
-
   private let seeds: [RedisEndpoint]
   /// `nil`: the values of the namespace have many slots.
   private let slot: UInt16?

@@ -5,8 +5,8 @@ protocol EndpointResolver: Sendable {
   /// - Throws: ``RedisSharedStateError``: none of the asked servers knows, or none answers.
   func resolve(until deadline: inout Instant) throws(RedisSharedStateError) -> RedisEndpoint
 
-  /// A connection to the server at this address is open, so it is the right one.
-  func connected(to endpoint: RedisEndpoint)
+  /// A connection to the server at this address was opened, or why it was not.
+  func tried(_ endpoint: RedisEndpoint, _ failure: RedisSharedStateError?)
 
   /// Whether the server at this address is still the right one, as far as is known without asking.
   func isCurrent(_ endpoint: RedisEndpoint) -> Bool
@@ -18,7 +18,9 @@ protocol EndpointResolver: Sendable {
 }
 
 extension EndpointResolver {
-  func connected(to endpoint: RedisEndpoint) {}
+  typealias Credentials = @Sendable () throws(RedisSharedStateError) -> RedisCredentials?
+
+  func tried(_ endpoint: RedisEndpoint, _ failure: RedisSharedStateError?) {}
 
   func isCurrent(_ endpoint: RedisEndpoint) -> Bool { true }
 
@@ -36,25 +38,20 @@ struct FixedEndpoint: EndpointResolver {
 
 extension RedisConfiguration {
   func makeResolver(_ dialer: any Dialer) -> any EndpointResolver {
+    let credentials: SentinelResolver.Credentials = { () throws(RedisSharedStateError) in try currentCredentials() }
     switch location {
     case .fixed(let endpoint):
-      FixedEndpoint(endpoint: endpoint)
+      return FixedEndpoint(endpoint: endpoint)
     case .sentinel(let sentinels):
-      SentinelResolver(
-        sentinels,
-        dialer,
-        access,
-        .init(
-          connectTimeout: connectTimeout,
-          requestTimeout: requestTimeout,
-          keepAlive: keepAliveInterval,
-          backoff: backoff
-        )
+      let timing = SentinelResolver.Timing(
+        connectTimeout: connectTimeout,
+        requestTimeout: requestTimeout,
+        keepAlive: keepAliveInterval,
+        backoff: backoff
       )
+      return SentinelResolver(sentinels, dialer, access, timing, credentials)
     case .cluster(let nodes):
-      ClusterResolver(nodes, namespace: namespace, dialer) { () throws(RedisSharedStateError) in
-        try currentCredentials()
-      }
+      return ClusterResolver(nodes, namespace: namespace, dialer, credentials)
     }
   }
 }

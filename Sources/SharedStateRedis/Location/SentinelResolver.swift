@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Asking is not enough. A primary that was paused, or cut off, still acts as a primary for about ten seconds after it
 /// is back, and one that is replaced on purpose accepts commits a second after the switch. So a third connection
-/// listens to the Sentinel that answered last.
+/// listens to a Sentinel that has named the primary.
 final class SentinelResolver: EndpointResolver {
   /// How long the resolver, and its thread, wait for what.
   struct Timing: Sendable {
@@ -16,40 +16,51 @@ final class SentinelResolver: EndpointResolver {
   }
 
   private struct State {
-    /// The one that answered last is the first.
+    /// In the order in which they are asked. The first one is listened to.
     var sentinels: [RedisEndpoint]
-    /// What was found last.
-    var primary: RedisEndpoint?
-    /// What was found last, until there is a connection to it. A Sentinel that keeps naming it may be out of date.
-    var unconfirmed: RedisEndpoint?
-    /// What a Sentinel has announced to be replaced, until other Sentinels know it as well.
-    var replaced: (endpoint: RedisEndpoint, until: Instant)?
+    var choice = PrimaryChoice()
     var callback: (@Sendable (ServerEvent) -> Void)?
     var hasWatch = false
     /// Whether a Sentinel has refused to announce anything, and none has agreed since.
     var isUnannounced = false
     var isClosed = false
 
-    func isReplaced(_ endpoint: RedisEndpoint, now: Instant) -> Bool {
-      guard let replaced else { return false }
-      return replaced.endpoint == endpoint && now < replaced.until
+    /// Those that have named the chosen server come first. One that is out of date would announce nothing.
+    mutating func preferAgreeing(_ answers: [PrimaryChoice.Answer]) {
+      let agreeing = answers.filter { $0.primary == choice.chosen?.primary }.map(\.sentinel)
+      sentinels = sentinels.filter { agreeing.contains($0) } + sentinels.filter { !agreeing.contains($0) }
     }
+  }
+
+  /// The answers of the Sentinels that were asked.
+  private struct Poll {
+    var answers: [PrimaryChoice.Answer] = []
+    /// How many do not know the name of the primary.
+    var unknowing = 0
+    var failure: RedisSharedStateError?
   }
 
   let sentinels: RedisLocation.Sentinels
   let dialer: any Dialer
   private let access: RedisAccess
+  private let credentials: Credentials
   let timing: Timing
   /// Wakes the thread that listens.
   let waker = Waker()
   private let state: Mutex<State>
 
-  /// Sentinels inform each other of a switch every two seconds.
-  private static let disagreement = Duration.seconds(10)
-
-  /// - Parameter access: With ``RedisAccess/readOnly`` the resolver finds a replica, if there is one.
-  init(_ sentinels: RedisLocation.Sentinels, _ dialer: any Dialer, _ access: RedisAccess, _ timing: Timing) {
+  /// - Parameters:
+  ///   - access: With ``RedisAccess/readOnly`` the resolver finds a replica, if there is one.
+  ///   - credentials: Of the servers.
+  init(
+    _ sentinels: RedisLocation.Sentinels,
+    _ dialer: any Dialer,
+    _ access: RedisAccess,
+    _ timing: Timing,
+    _ credentials: @escaping Credentials
+  ) {
     (self.sentinels, self.dialer, self.access, self.timing) = (sentinels, dialer, access, timing)
+    self.credentials = credentials
     state = Mutex(State(sentinels: sentinels.endpoints))
   }
 
@@ -64,63 +75,71 @@ final class SentinelResolver: EndpointResolver {
 
   var isClosed: Bool { state.withLock(\.isClosed) }
 
-  func isCurrent(_ endpoint: RedisEndpoint) -> Bool { state.withLock { !$0.isReplaced(endpoint, now: .now) } }
+  func isCurrent(_ endpoint: RedisEndpoint) -> Bool {
+    state.withLock { !$0.choice.isReplaced(endpoint, now: .now) }
+  }
 
-  func connected(to endpoint: RedisEndpoint) { state.withLock { $0.unconfirmed = nil } }
+  func tried(_ endpoint: RedisEndpoint, _ failure: RedisSharedStateError?) {
+    state.withLock { $0.choice.tried(endpoint, failure) }
+  }
 
   // MARK: Asking
 
   func resolve(until deadline: inout Instant) throws(RedisSharedStateError) -> RedisEndpoint {
     try startWatch()
-    let (primary, offered) = try lookUp(until: &deadline)
-    let isReplaced = state.withLock { state in
-      // A switch may have been announced while a Sentinel that did not know of it was asked.
-      let isReplaced = state.isReplaced(primary, now: Instant.now)
-      if !isReplaced { state.primary = primary }
-      return isReplaced
+    let poll = poll(until: &deadline)
+    // A switch may have been announced while a Sentinel that did not know of it was asked.
+    let (choice, isOtherFirst) = state.withLock { state in
+      let (choice, first) = (state.choice.choose(from: poll.answers, now: .now), state.sentinels.first)
+      state.preferAgreeing(poll.answers)
+      return (choice, state.sentinels.first != first)
     }
-    guard !isReplaced else { throw Self.outdated }
-    return offered
-  }
-
-  /// Asks one Sentinel after the other, until one knows the primary. Returns that, and the server to connect to.
-  private func lookUp(
-    until deadline: inout Instant
-  ) throws(RedisSharedStateError) -> (primary: RedisEndpoint, offered: RedisEndpoint) {
-    let (endpoints, now) = (state.withLock(\.sentinels), Instant.now)
-    var (failure, unknowing) = (RedisSharedStateError?.none, 0)
-    for (index, sentinel) in endpoints.enumerated() {
-      do throws(RedisSharedStateError) {
-        let (connection, end) = try deadline.share(of: endpoints.count - index) { (end) throws(RedisSharedStateError) in
-          try connect(to: sentinel, until: &end)
-        }
-        guard let primary = try ask(connection, until: end) else {
-          unknowing += 1
-          continue
-        }
-        guard !state.withLock({ $0.isReplaced(primary, now: now) }) else {
-          failure = failure ?? Self.outdated
-          continue
-        }
-        let replica = access == .readOnly ? try replicas(connection, until: end).randomElement() : nil
-        let hasFailed = state.withLock { state in
-          defer { state.unconfirmed = primary }
-          return state.unconfirmed == primary
-        }
-        // After a failure to connect, it is asked last: the others may have newer information.
-        if hasFailed { avoid(sentinel) } else { prefer(sentinel) }
-        return (primary, replica ?? primary)
-      } catch {
-        // An error that a person has to fix says more than that a Sentinel is down.
-        if failure?.isPermanent != true { failure = error }
-      }
-    }
-    if let failure, failure.isPermanent { throw failure }
+    if isOtherFirst { waker.wake() }
+    if let choice { return choice.answers.flatMap(\.replicas).randomElement() ?? choice.primary }
+    if let failure = poll.failure, failure.isPermanent { throw failure }
     // One that was just restarted may not know it yet.
-    guard unknowing * 2 <= endpoints.count else {
+    guard poll.unknowing * 2 <= sentinels.endpoints.count else {
       throw .invalidURL(reason: "the Sentinels know no primary '\(RedisName.printable(sentinels.primary))'")
     }
-    throw failure ?? Self.outdated
+    guard let failure = poll.failure, poll.answers.isEmpty else { throw Self.outdated }
+    throw failure
+  }
+
+  /// Asks one Sentinel after the other, until most of them agree.
+  private func poll(until deadline: inout Instant) -> Poll {
+    let endpoints = state.withLock(\.sentinels)
+    var poll = Poll()
+    for (index, sentinel) in endpoints.enumerated() {
+      do throws(RedisSharedStateError) {
+        let answer = try deadline.share(of: endpoints.count - index) { (end) throws(RedisSharedStateError) in
+          try self.answer(of: sentinel, until: &end)
+        }.result
+        guard let answer else {
+          poll.unknowing += 1
+          continue
+        }
+        poll.answers.append(answer)
+        let answers = poll.answers
+        if state.withLock({ $0.choice.isCertain(answers, of: endpoints.count, now: .now) }) { break }
+      } catch {
+        // An error that a person has to fix says more than that a Sentinel is down.
+        if poll.failure?.isPermanent != true { poll.failure = error }
+      }
+    }
+    return poll
+  }
+
+  /// Asks a Sentinel for the primary; `nil`: it does not know the name.
+  private func answer(
+    of sentinel: RedisEndpoint,
+    until deadline: inout Instant
+  ) throws(RedisSharedStateError) -> PrimaryChoice.Answer? {
+    let connection = try connect(to: sentinel, until: &deadline)
+    // The epoch comes first. A failover between the two questions would otherwise give the former primary its epoch.
+    let epoch = try epoch(connection, until: deadline)
+    guard let primary = try primary(connection, at: sentinel, until: deadline) else { return nil }
+    let replicas = access == .readOnly ? try replicas(connection, until: deadline) : []
+    return PrimaryChoice.Answer(sentinel: sentinel, primary: primary, epoch: epoch, replicas: replicas)
   }
 
   func connect(
@@ -134,16 +153,31 @@ final class SentinelResolver: EndpointResolver {
     }
   }
 
-  /// Asks a Sentinel where the primary is; `nil`: it does not know the name.
-  func ask(_ sentinel: CommandConnection, until deadline: Instant) throws(RedisSharedStateError) -> RedisEndpoint? {
+  /// Asks for the configuration epoch; 0: the Sentinel does not know the name, or its user may not ask.
+  private func epoch(_ sentinel: CommandConnection, until deadline: Instant) throws(RedisSharedStateError) -> UInt64 {
+    try sentinel.ask(["SENTINEL", "MASTER", sentinels.primary], bound: .instance, until: deadline) { reply in
+      Self.facts(reply)["config-epoch"].flatMap { UInt64($0) } ?? 0
+    }
+  }
+
+  /// Asks for the address. `SENTINEL MASTER` names the former one until all replicas have followed the new one.
+  private func primary(
+    _ connection: CommandConnection,
+    at sentinel: RedisEndpoint,
+    until deadline: Instant
+  ) throws(RedisSharedStateError) -> RedisEndpoint? {
     let command = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", sentinels.primary]
-    return try sentinel.ask(command, bound: .address, until: deadline) { (reply) throws(RedisSharedStateError) in
+    return try connection.ask(command, bound: .address, until: deadline) { (reply) throws(RedisSharedStateError) in
       switch reply.kind {
       case .null: return nil
       case .array where reply.count == 2:
-        guard let port = UInt16(reply[1].string) else { throw HiredisConnection.unknownReply(command[0]) }
-        return try RedisEndpoint(host: reply[0].string, port: port)
-      case .error: throw Self.refusal(RedisSharedStateError(errorReply: reply.string, operation: command[0]))
+        guard let endpoint = Self.endpoint(reply[0].string, reply[1].string) else {
+          throw .unreachable(reason: "the Sentinel \(sentinel) names a primary without a usable host or port")
+        }
+        return endpoint
+      case .error:
+        let operation = command.dropLast().joined(separator: " ")
+        throw Self.refusal(RedisSharedStateError(errorReply: reply.string, operation: operation))
       default: throw HiredisConnection.unknownReply(command[0])
       }
     }
@@ -156,24 +190,33 @@ final class SentinelResolver: EndpointResolver {
     until deadline: Instant
   ) throws(RedisSharedStateError) -> [RedisEndpoint] {
     let command = ["SENTINEL", "REPLICAS", sentinels.primary]
-    return try sentinel.ask(command, bound: .replicas, until: deadline) { (reply) throws(RedisSharedStateError) in
+    return try sentinel.ask(command, bound: .instances, until: deadline) { (reply) throws(RedisSharedStateError) in
       guard reply.kind == .array else {
         guard reply.kind == .error else { throw HiredisConnection.unknownReply(command[0]) }
         throw Self.refusal(RedisSharedStateError(errorReply: reply.string, operation: "SENTINEL REPLICAS"))
       }
-      return (0..<reply.count).compactMap { Self.replica(reply[$0]) }
+      return (0..<reply.count).compactMap { Self.replica(Self.facts(reply[$0])) }
     }
   }
 
+  private static func replica(_ facts: [String: String]) -> RedisEndpoint? {
+    // Any further flag says that it is down.
+    guard facts["flags"] == "slave", facts["role-reported"] == "slave", facts["master-link-status"] == "ok" else {
+      return nil
+    }
+    return endpoint(facts["ip"] ?? "", facts["port"] ?? "")
+  }
+
   /// - Parameter reply: Names and values in turn.
-  private static func replica(_ reply: RedisReplyView) -> RedisEndpoint? {
-    guard reply.kind == .array else { return nil }
+  private static func facts(_ reply: RedisReplyView) -> [String: String] {
     var facts: [String: String] = [:]
     for index in stride(from: 0, to: reply.count - 1, by: 2) { facts[reply[index].string] = reply[index + 1].string }
-    // Any further flag says that it is down.
-    guard facts["flags"] == "slave", facts["role-reported"] == "slave", facts["master-link-status"] == "ok",
-      let host = facts["ip"], let port = facts["port"].flatMap({ UInt16($0) })
-    else { return nil }
+    return facts
+  }
+
+  /// `nil`: a Sentinel names a host or a port that cannot be used, such as port 0 of a server that listens with TLS only.
+  static func endpoint(_ host: String, _ port: String) -> RedisEndpoint? {
+    guard let port = UInt16(port) else { return nil }
     return try? RedisEndpoint(host: host, port: port)
   }
 
@@ -181,14 +224,6 @@ final class SentinelResolver: EndpointResolver {
 
   /// The Sentinel to listen to.
   var preferred: RedisEndpoint? { state.withLock(\.sentinels.first) }
-
-  /// A Sentinel has answered, so it is asked first from now on.
-  func prefer(_ sentinel: RedisEndpoint) {
-    state.withLock { state in
-      state.sentinels.removeAll { $0 == sentinel }
-      state.sentinels.insert(sentinel, at: 0)
-    }
-  }
 
   /// The Sentinel that was listened to does not answer.
   func avoid(_ sentinel: RedisEndpoint) {
@@ -199,10 +234,7 @@ final class SentinelResolver: EndpointResolver {
   }
 
   /// A Sentinel will announce when another server takes over.
-  func willAnnounce(_ sentinel: RedisEndpoint) {
-    prefer(sentinel)
-    state.withLock { $0.isUnannounced = false }
-  }
+  func willAnnounce() { state.withLock { $0.isUnannounced = false } }
 
   /// A Sentinel refuses to announce anything.
   func refusesToAnnounce(_ sentinel: RedisEndpoint, _ error: RedisSharedStateError) {
@@ -210,38 +242,47 @@ final class SentinelResolver: EndpointResolver {
       defer { state.isUnannounced = true }
       return state.isUnannounced ? nil : state.callback
     }
-    callback?(.unannounced(sentinel: "\(sentinel)", error))
+    callback?(.unannounced(sentinel: "\(sentinel)", Self.refusal(error)))
   }
 
-  /// A Sentinel has announced a new primary, or most of them name one.
-  func announced(_ primary: RedisEndpoint) {
-    let callback = state.withLock { state -> (@Sendable (ServerEvent) -> Void)? in
-      if state.replaced?.endpoint == primary { state.replaced = nil }
-      guard let former = state.primary, former != primary else { return nil }
-      state.replaced = (former, .now + Self.disagreement)
-      state.primary = nil
-      return state.callback
+  /// A Sentinel has announced a new primary.
+  /// - Throws: ``RedisSharedStateError``: that server could not be asked whether it is one.
+  func announced(_ primary: RedisEndpoint) throws(RedisSharedStateError) {
+    let isOther = state.withLock { $0.choice.chosen.map { $0.primary != primary } ?? false }
+    if isOther, try !isPrimary(primary) { return }
+    switched(to: primary)
+  }
+
+  /// After a gap, in which an announcement may have been missed.
+  func compare() {
+    guard state.withLock({ $0.choice.chosen != nil }) else { return }
+    var deadline = Instant.now + timing.connectTimeout
+    let poll = poll(until: &deadline)
+    let successors = state.withLock { state in
+      state.preferAgreeing(poll.answers)
+      return state.choice.successors(in: poll.answers, of: state.sentinels.count, now: .now)
     }
+    for successor in successors where (try? isPrimary(successor)) ?? false {
+      return switched(to: successor)
+    }
+  }
+
+  /// Asks a server itself. Where its user may not ask, the Sentinels are right.
+  private func isPrimary(_ endpoint: RedisEndpoint) throws(RedisSharedStateError) -> Bool {
+    let login = try credentials()
+    var deadline = Instant.now + timing.connectTimeout
+    let connection = try CommandConnection(to: endpoint, dialer, as: login, until: &deadline)
+    return try connection.ask(["ROLE"], bound: .role, until: deadline) { (reply) throws(RedisSharedStateError) in
+      guard reply.kind == .error else { return RedisAccess.readWrite.refusal(of: reply) == nil }
+      let error = RedisSharedStateError(errorReply: reply.string, operation: "ROLE")
+      guard Handshake.isDispensable(error) else { throw error }
+      return true
+    }
+  }
+
+  private func switched(to primary: RedisEndpoint) {
+    let callback = state.withLock { $0.choice.switched(to: primary, now: .now) ? $0.callback : nil }
     callback?(.moved)
-  }
-
-  /// After a gap, in which an announcement may have been missed. One Sentinel may be out of date, so most of those that
-  /// answer have to name another primary.
-  func compare(until deadline: Instant) {
-    var deadline = deadline
-    let (present, endpoints) = state.withLock { ($0.primary, $0.sentinels) }
-    guard let present else { return }
-    var named: [RedisEndpoint] = []
-    for (index, sentinel) in endpoints.enumerated() {
-      let answer = try? deadline.share(of: endpoints.count - index) { (end) throws(RedisSharedStateError) in
-        try ask(try connect(to: sentinel, until: &end), until: end)
-      }
-      if let primary = answer?.result { named.append(primary) }
-    }
-    guard let other = named.first(where: { $0 != present }),
-      named.count(where: { $0 == other }) > named.count(where: { $0 == present })
-    else { return }
-    announced(other)
   }
 
   private func startWatch() throws(RedisSharedStateError) {
@@ -268,6 +309,7 @@ final class SentinelResolver: EndpointResolver {
   private static func refusal(_ error: RedisSharedStateError) -> RedisSharedStateError {
     switch error.cause {
     case .authenticationFailed: RedisSharedStateError(.sentinelAuthenticationFailed)
+    case .permissionDenied(let operation, _): RedisSharedStateError(.sentinelPermissionDenied(operation: operation))
     case .serverError(code: "ERR"): .invalidURL(reason: "the server that it names as a Sentinel is not one")
     default: error
     }

@@ -17,6 +17,7 @@ struct SentinelWatch: Sendable {
       guard let sentinel = resolver.preferred else { return }
       do throws(RedisSharedStateError) {
         try listen(to: sentinel) { failures = 0 }
+        continue
       } catch {
         resolver.avoid(sentinel)
       }
@@ -27,9 +28,9 @@ struct SentinelWatch: Sendable {
     }
   }
 
-  /// Returns when the resolver is closed.
+  /// Returns when another Sentinel is to be listened to, or the resolver is closed.
   ///
-  /// - Parameter begun: Called once the Sentinel has confirmed the subscription.
+  /// - Parameter begun: Called once nothing has been missed, and the Sentinel is still the one to listen to.
   /// - Throws: The connection has failed.
   private func listen(to sentinel: RedisEndpoint, begun: () -> Void) throws(RedisSharedStateError) {
     let timing = resolver.timing
@@ -44,12 +45,12 @@ struct SentinelWatch: Sendable {
       if refusal.code == .permissionDenied { resolver.refusesToAnnounce(sentinel, refusal) }
       throw refusal
     }
-    resolver.willAnnounce(sentinel)
-    begun()
-    resolver.compare(until: .now + timing.connectTimeout)
+    resolver.willAnnounce()
+    resolver.compare()
+    if resolver.preferred == sentinel { begun() }
 
     var (lastHeard, pinged) = (Instant.now, false)
-    while !resolver.isClosed {
+    while !resolver.isClosed, resolver.preferred == sentinel {
       let until = lastHeard + timing.keepAlive + (pinged ? timing.requestTimeout : .zero)
       let interests = PerConnection<Interest?> { $0 == .subscriber ? stream.interest : nil }
       guard try resolver.waker.wait(for: interests, until: until)[.subscriber] else {
@@ -62,7 +63,8 @@ struct SentinelWatch: Sendable {
         continue
       }
       try stream.receive { (reply) throws(RedisSharedStateError) in
-        if let primary = primary(in: reply) { resolver.announced(primary) }
+        guard let primary = primary(in: reply) else { return }
+        try resolver.announced(primary)
       }
       (lastHeard, pinged) = (.now, false)
     }
@@ -72,7 +74,7 @@ struct SentinelWatch: Sendable {
   private func primary(in reply: RedisReplyView) -> RedisEndpoint? {
     guard reply.kind == .array, reply.count == 3, reply[0].isEqual(to: "message") else { return nil }
     let words = reply[2].string.split(separator: " ")
-    guard words.count == 5, words[0] == resolver.sentinels.primary, let port = UInt16(words[4]) else { return nil }
-    return try? RedisEndpoint(host: String(words[3]), port: port)
+    guard words.count == 5, words[0] == resolver.sentinels.primary else { return nil }
+    return SentinelResolver.endpoint(String(words[3]), String(words[4]))
   }
 }

@@ -123,15 +123,7 @@ struct SentinelTests {
     let former = group.servers[0]
     if isDead { former.kill() } else { try former.pause() }
     try await group.isReplaced(former)
-    // It knows of no other Sentinel, and so of no switch.
-    let outdated = try PrivateRedisServer(
-      kind: .sentinel,
-      security: nil,
-      configuration: [
-        "sentinel monitor \(SentinelGroup.name) 127.0.0.1 \(former.port) 2",
-        "sentinel down-after-milliseconds \(SentinelGroup.name) 1000",
-      ]
-    )
+    let outdated = try group.outdatedSentinel()
     let url = group.url().replacing("sentinel://", with: "sentinel://127.0.0.1:\(outdated.port),")
     var configuration = try RedisConfiguration(url: url)
     configuration.retryQuickly(label: "service")
@@ -143,6 +135,61 @@ struct SentinelTests {
     share.withLock { $0 = 1 }
     try await share.save()
     #expect(try primary.command("GET", "count").text == "1")
+  }
+
+  @Test("A new service finds the primary at once, wherever in its URL an outdated Sentinel is", arguments: 0...2)
+  func outdatedForNew(position: Int) async throws {
+    let group = try await SentinelGroup()
+    let outdated = try group.outdatedSentinel()
+    try await group.failOver()
+    var sentinels = Array(group.sentinels[..<2])
+    sentinels.insert(outdated, at: position)
+    let (store, journal) = try service(group.url(of: sentinels))
+    let share = Shared(wrappedValue: 0, .redis("count", store: store))
+    share.withLock { $0 = 1 }
+    try await share.save()
+    let primary = try #require(try group.primary())
+    #expect(try primary.command("GET", "count").text == "1")
+    #expect(journal.entries("No connection to Redis") == [])
+  }
+
+  @Test("A new service finds the primary although most of the Sentinels in its URL are outdated")
+  func outdatedMajority() async throws {
+    let group = try await SentinelGroup()
+    let outdated = [try group.outdatedSentinel(), try group.outdatedSentinel()]
+    try await group.failOver()
+    let (store, _) = try service(group.url(of: outdated + group.sentinels[..<1]))
+    try await store.waitUntilConnected(within: patience)
+  }
+
+  @Test("A live service whose Sentinel dies stays at its primary, although the next Sentinel is outdated")
+  func outdatedForLive() async throws {
+    let group = try await SentinelGroup()
+    let outdated = try group.outdatedSentinel()
+    try await group.failOver()
+    let first = group.sentinels[0]
+    let (store, journal) = try service(group.url(of: [first, outdated]))
+    let share = Shared(wrappedValue: 0, .redis("count", store: store))
+    share.withLock { $0 = 1 }
+    try await share.save()
+    try await eventually("the service listens to the first Sentinel") { try first.hasPingedListener }
+    first.kill()
+    // It has asked all Sentinels by then.
+    try await eventually("the service listens to the other Sentinel") { try outdated.hasPingedListener }
+    share.withLock { $0 = 2 }
+    try await share.save()
+    let primary = try #require(try group.servers.first { try $0.serves("service") })
+    #expect(primary.port != group.servers[0].port)
+    #expect(try primary.command("GET", "count").text == "2")
+    #expect(journal.entries("No connection to Redis") == [])
+  }
+
+  private func service(_ url: String) throws -> (RedisStore, Journal) {
+    let journal = Journal()
+    var configuration = try RedisConfiguration(url: url)
+    configuration.retryQuickly(label: "service")
+    configuration.keepAliveInterval = .milliseconds(100)
+    return (RedisStore(configuration, logger: journal.logger("service")).endingWithTest, journal)
   }
 
   @Test("A URL with a primary that the Sentinels do not know is invalid")
@@ -218,7 +265,7 @@ struct SentinelTests {
     var configuration = try RedisConfiguration(url: url)
     configuration.access = .readOnly
     let unentitled = RedisStore(configuration, logger: quiet).endingWithTest
-    await unentitled.cannotConnect(.permissionDenied, "SENTINEL REPLICAS")
+    await unentitled.cannotConnect(.permissionDenied, "user of a Sentinel may not run the command SENTINEL REPLICAS")
     let further = try RedisAccess.sentinelRules(user: "listener", access: .readOnly).split(separator: " ")
     for sentinel in group.sentinels {
       #expect(try sentinel.command(further.map { Data($0.utf8) }).text == "OK")
@@ -272,6 +319,14 @@ struct SentinelTests {
 }
 
 extension PrivateRedisServer {
+  /// Whether a service listens to it, and has sent a PING since it began.
+  fileprivate var hasPingedListener: Bool {
+    get throws {
+      let clients = try command("CLIENT", "LIST").text?.split(separator: "\n") ?? []
+      return clients.contains { $0.contains(" sub=1 ") && $0.contains(" cmd=ping ") }
+    }
+  }
+
   /// Whether a service is connected to it.
   fileprivate func serves(_ label: String) throws -> Bool {
     try command("CLIENT", "LIST").text?.contains("name=\(label):writer") == true

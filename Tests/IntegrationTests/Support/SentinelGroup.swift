@@ -13,6 +13,8 @@ final class SentinelGroup: Sendable {
   private let scheme: String
 
   static let name = "main"
+  /// A user with which a Sentinel neither hears other Sentinels nor is heard.
+  private static let deaf = "user deaf on >secret ~* resetchannels +@all"
 
   /// - Parameters:
   ///   - password: Of the servers.
@@ -28,14 +30,15 @@ final class SentinelGroup: Sendable {
     let primary = try PrivateRedisServer(
       security: security,
       password: password,
-      configuration: tls + ["repl-diskless-sync-delay 0"] + (password.map { ["masterauth \($0)"] } ?? [])
+      configuration: tls + ["repl-diskless-sync-delay 0", Self.deaf]
+        + (password.map { ["masterauth \($0)"] } ?? [])
     )
     let replicas = try (1...2).map { _ in
       try PrivateRedisServer(
         security: security,
         password: password,
         configuration: tls
-          + ["replicaof 127.0.0.1 \(primary.port)", "repl-diskless-sync-delay 0"]
+          + ["replicaof 127.0.0.1 \(primary.port)", "repl-diskless-sync-delay 0", Self.deaf]
           + (password.map { ["masterauth \($0)"] } ?? [])
       )
     }
@@ -65,6 +68,35 @@ final class SentinelGroup: Sendable {
     try await eventually("the replicas are in step") {
       try replicas.allSatisfy { try $0.command("INFO", "replication").text?.contains("master_link_status:up") == true }
     }
+  }
+
+  /// Starts a Sentinel that names the server which began as the primary, for ever: it hears of no other Sentinel, and so
+  /// of no failover.
+  func outdatedSentinel() throws -> PrivateRedisServer {
+    try PrivateRedisServer(
+      kind: .sentinel,
+      security: nil,
+      configuration: [
+        "sentinel monitor \(Self.name) 127.0.0.1 \(servers[0].port) 2",
+        "sentinel down-after-milliseconds \(Self.name) 1000",
+        "sentinel auth-user \(Self.name) deaf",
+        "sentinel auth-pass \(Self.name) secret",
+      ]
+    )
+  }
+
+  /// Replaces the primary by a replica, and waits until all know that.
+  func failOver() async throws {
+    try sentinels[0].command("SENTINEL", "FAILOVER", Self.name)
+    let former = "\(servers[0].port)"
+    try await eventually("all Sentinels name another primary, and the former one is a replica") { [self] in
+      try sentinels.allSatisfy { try address(at: $0) != former }
+        && servers[0].command("INFO", "replication").text?.contains("role:slave") == true
+    }
+  }
+
+  func url(of sentinels: [PrivateRedisServer]) -> String {
+    "redis+sentinel://\(sentinels.map { "127.0.0.1:\($0.port)" }.joined(separator: ","))?primary=\(Self.name)"
   }
 
   func url(primary: String = name, query further: String = "") -> String {
