@@ -49,8 +49,8 @@ public final class RedisStore: Sendable {
   let label: String
   let namespace: String
   let database: Int
-  /// Where the server is; `nil`: in this process, or its address is not usable.
-  let endpoint: RedisEndpoint?
+  /// The only address at which the server can be.
+  private let fixedEndpoint: RedisEndpoint?
   private let statusBoard: StatusBoard
   private let logger: Logger
   /// The error of a namespace that is not usable, which makes every name unusable.
@@ -103,6 +103,9 @@ public final class RedisStore: Sendable {
     )
   }
 
+  /// Where the server is; `nil`: in this process, it was not found yet, or its address is not usable.
+  var endpoint: RedisEndpoint? { fixedEndpoint ?? link.connector.endpoint }
+
   /// Whether the store's thread sleeps, so that a caller may send its own change.
   package var lendsConnection: Bool { link.loan.isOffered }
 
@@ -130,7 +133,7 @@ public final class RedisStore: Sendable {
     label = configuration.label
     namespace = configuration.namespace
     database = configuration.database
-    endpoint = hasAddress && !isInProcess ? configuration.location.endpoint : nil
+    fixedEndpoint = hasAddress && !isInProcess ? configuration.location.endpoint : nil
     do throws(RedisSharedStateError) {
       try RedisName.validate(namespace: configuration.namespace)
       namespaceError = nil
@@ -140,6 +143,7 @@ public final class RedisStore: Sendable {
     telemetry = LinkTelemetry(
       logger: logger,
       server: hasAddress ? configuration.location : nil,
+      endpoint: { connector.endpoint },
       isInProcess: isInProcess,
       label: configuration.label,
       metrics: StoreMetrics(

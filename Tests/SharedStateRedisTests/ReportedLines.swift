@@ -56,6 +56,7 @@ final class ReportedLines: Sendable {
     let watch = LinkTelemetry(
       logger: Logger(label: "store") { _ in Handler(lines: lines) },
       server: configuration.location,
+      endpoint: { .tcp(host: "10.0.0.1", port: 6379) },
       isInProcess: false,
       label: configuration.label,
       metrics: metrics

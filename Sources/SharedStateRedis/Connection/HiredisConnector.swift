@@ -28,6 +28,8 @@ package final class HiredisConnector: RedisConnector {
 
   package func close() { resolver.close() }
 
+  package var endpoint: RedisEndpoint? { route.withLock { $0?.endpoint } }
+
   package func connect(
     purpose: ConnectionPurpose,
     pass: UInt64,

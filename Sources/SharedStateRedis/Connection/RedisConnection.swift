@@ -76,9 +76,14 @@ package protocol RedisConnector: Sendable {
 
   /// Closes soon whatever the connector keeps open. Nothing is connected any more.
   func close()
+
+  /// Where the last pass leads; `nil`: no server was found yet, or it has no address.
+  var endpoint: RedisEndpoint? { get }
 }
 
 extension RedisConnector {
+  package var endpoint: RedisEndpoint? { nil }
+
   package func onServerEvent(_ callback: @escaping @Sendable (ServerEvent) -> Void) {}
 
   package func close() {}

@@ -77,7 +77,7 @@ package final class Link: Sendable {
       switch event {
       // Sends nothing to the present server any more, and connects to the one that has taken over.
       case .moved: self?.update { $0.state.moved(now: .now) }
-      case .unannounced(let sentinel, let error): telemetry.failoversUnannounced(by: sentinel, error)
+      case .unannounced(let sentinel, let error): self?.telemetry.failoversUnannounced(by: sentinel, error)
       }
     }
     ForkedChild.watch()

@@ -9,10 +9,11 @@ import Synchronization
 package final class LinkTelemetry: Sendable {
   private let logger: Logger
   private let isInProcess: Bool
-  /// The address of the server, for people.
-  let server: String
-  /// Identifies the connections where a program has several stores, or a server several services.
-  private let connection: Logger.Metadata
+  /// How the server is found; `nil`: it is in this process, or its address is not usable.
+  private let location: RedisLocation?
+  private let label: String
+  /// Where the present connection leads, or the last one.
+  private let endpoint: @Sendable () -> RedisEndpoint?
   let metrics: StoreMetrics
   private let budget = Mutex(LogBudget())
   /// The outage that was logged; `nil`: there is none.
@@ -27,23 +28,36 @@ package final class LinkTelemetry: Sendable {
   }
 
   /// - Parameters:
-  ///   - server: The address of the server; `nil`: it is in this process, or its address is not usable.
+  ///   - server: How the server is found; `nil`: it is in this process, or its address is not usable.
+  ///   - endpoint: Where the present connection leads, or the last one.
   ///   - label: The name of this service on the server.
   ///   - metrics: Counts the events, all of them.
   package init(
     logger: Logger,
     server: RedisLocation?,
+    endpoint: @escaping @Sendable () -> RedisEndpoint?,
     isInProcess: Bool,
     label: String,
     metrics: StoreMetrics
   ) {
     self.logger = logger
     self.isInProcess = isInProcess
-    var connection: Logger.Metadata = ["label": "\(label)"]
-    self.server = isInProcess ? "in-process" : server?.description ?? "no server"
-    if isInProcess || server != nil { connection["server"] = "\(self.server)" }
-    self.connection = connection
+    (location, self.endpoint, self.label) = (isInProcess ? nil : server, endpoint, label)
     self.metrics = metrics
+  }
+
+  /// The address of the server, for people.
+  var server: String {
+    guard let location else { return isInProcess ? "in-process" : "no server" }
+    guard location.endpoint == nil, let endpoint = endpoint() else { return "\(location)" }
+    return "\(endpoint), found through the \(location)"
+  }
+
+  /// Identifies the connections where a program has several stores, or a server several services.
+  private var connection: Logger.Metadata {
+    var connection: Logger.Metadata = ["label": "\(label)"]
+    if isInProcess || location != nil { connection["server"] = "\(server)" }
+    return connection
   }
 
   /// - Parameter session: If it is connected, it is live.

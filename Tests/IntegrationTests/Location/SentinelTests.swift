@@ -158,8 +158,14 @@ struct SentinelTests {
     let group = try await SentinelGroup()
     let outdated = [try group.outdatedSentinel(), try group.outdatedSentinel()]
     try await group.failOver()
-    let (store, _) = try service(group.url(of: outdated + group.sentinels[..<1]))
+    let (store, journal) = try service(group.url(of: outdated + group.sentinels[..<1]))
     try await store.waitUntilConnected(within: patience)
+    let primary = try #require(try group.primary())
+    try await eventually("the log names the server") {
+      let server = journal.entries("Connected to Redis.").last?.server
+      return server?.hasPrefix("127.0.0.1:\(primary.port), found through the primary 'main' of the Sentinels ") == true
+    }
+    #expect(store.report().server.hasPrefix("127.0.0.1:\(primary.port), "))
   }
 
   @Test("A live service whose Sentinel dies stays at its primary, although the next Sentinel is outdated")
