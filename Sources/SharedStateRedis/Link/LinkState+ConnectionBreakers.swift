@@ -6,8 +6,9 @@ extension LinkState {
   ///
   /// - Returns: The values whose requests broke it, if that is known.
   mutating func noteBreak(_ error: RedisSharedStateError) -> [(id: ReplicaID, kind: ConnectionBreakers.Kind)] {
-    // The server has answered that it is not a primary, so no request broke the connection.
-    guard error != .notPrimary, let online else { return [] }
+    // The server has answered that it cannot be used, or that another one has taken over, so no request broke the
+    // connection.
+    guard error != .moved, !error.concernsConnection, let online else { return [] }
     var (commits, reads): ([ReplicaID], [ReplicaID]) = ([], [])
     for request in online.exchanges[.writer].unanswered {
       switch request {

@@ -10,6 +10,8 @@ struct LinkBreaksTests {
   private final class Server {
     /// The names whose commits close the connection.
     var poison: Set<String> = []
+    /// How it closes them.
+    var end = RedisSharedStateError.disconnected(reason: "closed")
     private(set) var stored: [String: StoredValue] = [:]
     private(set) var sent: [String: Int] = [:]
     private(set) var breaks = 0
@@ -42,7 +44,7 @@ struct LinkBreaksTests {
         sent[commit.names.value, default: 0] += 1
         guard !poison.contains(commit.names.value) else {
           breaks += 1
-          throw .disconnected(reason: "closed")
+          throw end
         }
         // A commit whose answer was lost is sent again.
         let reply = operations[commit.operation] ?? keep(commit)
@@ -92,6 +94,25 @@ struct LinkBreaksTests {
     #expect(isStored == 21)
     service.run(for: .seconds(1))
     #expect(service.link.pendingChanges == 1)
+  }
+
+  @Test(
+    "A commit that was under way each time when another server took over is not the cause",
+    arguments: [false, true]
+  )
+  func moved(losesReplies: Bool) throws {
+    let server = Server()
+    var service = try server.service(["count"])
+    service.losesReplies = losesReplies
+    service.run(for: .seconds(1))
+    (server.poison, server.end) = (["count"], .moved)
+    service.change(["count"])
+    service.run(for: .seconds(300)) { _ in server.breaks >= 8 }
+    #expect(server.breaks >= 8)
+    #expect(!service.errors.contains(ConnectionBreakers.Kind.commit.error))
+    server.poison = []
+    service.run(for: .seconds(60))
+    #expect(service.link.pendingChanges == 0)
   }
 
   @Test("A value that broke the connection is stored once the server accepts it, and sooner if a caller saves it")
