@@ -15,8 +15,8 @@ package final class HiredisConnection: RedisConnection {
   private var tracksReads = false
   /// Why tracking was refused.
   private var trackingFailure: RedisReply?
-  /// The era that the server has reported, until the rest of its vitals arrives.
-  private var era: Era?
+  /// The era that the server has reported, or why it has not, until the rest of its vitals arrives.
+  private var era: Result<Era, RedisSharedStateError>?
   var expectations = Queue<Expectation>()
   /// The events that have arrived and were not returned yet.
   private var events: [RedisEvent] = []
@@ -243,11 +243,15 @@ package final class HiredisConnection: RedisConnection {
     case .role(let id):
       answer(id, Self.failure(reply, "ROLE") ?? access.refusal(of: reply).map { .failure($0) } ?? .pong)
     case .era:
-      era = Self.failure(reply, "INFO") == nil ? ServerInfo(reply.string).era : nil
+      era = Self.error(reply, "INFO").map { .failure($0) } ?? ServerInfo(reply.string).era.map { .success($0) }
     case .evictions(let id):
-      let evictions = Self.failure(reply, "INFO") == nil ? ServerInfo(reply.string).evictions : nil
-      guard let era else { return answer(id, .failure(.permissionDenied(operation: "INFO"))) }
-      answer(id, .vitals(Vitals(era: era, evictions: evictions)))
+      switch era {
+      case .success(let era):
+        let evictions = Self.error(reply, "INFO") == nil ? ServerInfo(reply.string).evictions : nil
+        answer(id, .vitals(Vitals(era: era, evictions: evictions)))
+      case .failure(let error): answer(id, .failure(error))
+      case nil: answer(id, .failure(.permissionDenied(operation: "INFO")))
+      }
     case .rights(let id, let error):
       answer(id, error, rights: reply)
     case .secret(let id):

@@ -44,6 +44,21 @@ struct HiredisConnectionTests {
     #expect(keys == ["b"])
   }
 
+  @Test("A server that refuses INFO for a moment is not said to hide its vitals")
+  func refusedVitals() throws {
+    for (reply, error) in [
+      ("-BUSY Redis is busy running a script.\r\n", RedisSharedStateError.serverError(code: "BUSY")),
+      ("-NOPERM this user has no permissions to run the 'info' command\r\n", .permissionDenied(operation: "INFO")),
+      ("$4\r\nnone\r\n", .permissionDenied(operation: "INFO")),
+    ] {
+      let peer = ScriptedPeer()
+      let connection = peer.connection()
+      try connection.send([RedisRequest(id: 1, command: .vitals)])
+      peer.say(reply + reply)
+      #expect(failure(try connection.receive(until: soon).first) == error)
+    }
+  }
+
   @Test("A staged document that was lost is staged again")
   func restagedDocument() throws {
     let connection = peer.connection()
