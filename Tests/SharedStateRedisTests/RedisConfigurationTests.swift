@@ -221,7 +221,8 @@ struct RedisConfigurationTests {
       "An invalid TLS URL is refused without being quoted",
       arguments: [
         "rediss://h?ca=", "rediss://h?ca=hunter2%00", "rediss://h?key=/hunter2", "rediss://h?certificate=/hunter2",
-        "rediss://h?certificate=&key=hunter2", "rediss://h?server-name=", "rediss://h?server-name=hunter2%20",
+        "rediss://h?certificate=&key=hunter2", "rediss://h?server-name=", "rediss://h?server-name=.hunter2.test",
+        "rediss://h?server-name=hunter2%20",
         "rediss://h?primary=hunter2", "rediss:///hunter2", "rediss://h?database=1",
       ]
     )

@@ -40,7 +40,8 @@ extension RedisConfiguration.TLS {
         throw .invalidURL(reason: "its '\(name)' is not the path of a file")
       }
     }
-    guard serverName.map(RedisEndpoint.isUsable(host:)) ?? true else {
+    // OpenSSL takes a name that begins with a dot for any name below it.
+    guard serverName.map({ RedisEndpoint.isUsable(host: $0) && !$0.hasPrefix(".") }) ?? true else {
       throw .invalidURL(reason: "its 'server-name' is not a name or an address")
     }
   }

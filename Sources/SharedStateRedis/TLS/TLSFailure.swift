@@ -7,11 +7,15 @@
     case refusedCertificate(code: Int)
     /// The server has sent this alert.
     case alert(Int)
-    /// What has arrived is not TLS, or not intact.
+    /// What has arrived was damaged on its way: a check of its integrity has failed.
+    case damaged(reason: String)
+    /// What has arrived is not TLS, or not as expected.
     case malformed(reason: String)
 
     /// Takes what OpenSSL has reported on this thread for a connection.
     init(of connection: OpaquePointer) {
+      // The cipher may have reported an error of its own before TLS did.
+      let last = ERR_peek_last_error()
       let error = ERR_get_error()
       ERR_clear_error()
       let reason = Int(shared_state_tls_reason(error))
@@ -19,6 +23,8 @@
         self = .refusedCertificate(code: SSL_get_verify_result(connection))
       } else if case let alert = reason - Int(SSL_AD_REASON_OFFSET), (0...255).contains(alert) {
         self = .alert(alert)
+      } else if Self.ofIntegrity.contains(Int(shared_state_tls_reason(last))) {
+        self = .damaged(reason: Self.text(of: last))
       } else {
         self = .malformed(reason: Self.text(of: error))
       }
@@ -50,10 +56,14 @@
           )
         }
         return .disconnected(reason: "the server has sent the TLS alert '\(text)'")
+      case .damaged(let reason):
+        return .disconnected(
+          reason: "what has arrived is not intact: \(reason)" + (isShakingHands ? ", during the TLS handshake" : "")
+        )
       case .malformed(let reason):
         return isShakingHands
           ? .tlsFailed(reason: "the server does not speak TLS as expected: \(reason)")
-          : .disconnected(reason: "what has arrived is not intact: \(reason)")
+          : .disconnected(reason: "what has arrived is not as expected: \(reason)")
       }
     }
 
@@ -71,6 +81,11 @@
     }
 
     private static let certificateRequired = 116
+
+    /// A record whose authentication code is wrong, a digest of the handshake, or a signature of it.
+    private static let ofIntegrity: Set = [
+      Int(SSL_R_DECRYPTION_FAILED_OR_BAD_RECORD_MAC), Int(SSL_R_DIGEST_CHECK_FAILED), Int(SSL_R_BAD_SIGNATURE),
+    ]
 
     /// Bad, unsupported, revoked, expired or unknown certificate, unknown authority, access denied, certificate
     /// required.

@@ -53,6 +53,25 @@
     }
   }
 
+  /// Damages the last byte of what arrives at one of its reads.
+  final class DamagingTransport: ForwardingTransport {
+    private var readsUntilDamage: Int
+
+    /// - Parameter read: The number of the read, not counting those that bring nothing.
+    init(_ base: any Transport, at read: Int) {
+      readsUntilDamage = read
+      super.init(base)
+    }
+
+    override func read(into buffer: UnsafeMutableRawBufferPointer) throws(RedisSharedStateError) -> Int {
+      let count = try base.read(into: buffer)
+      guard count > 0 else { return count }
+      readsUntilDamage -= 1
+      if readsUntilDamage == 0 { buffer[count - 1] ^= 1 }
+      return count
+    }
+  }
+
   /// Passes few bytes at a time, and none every other time.
   final class StutteringTransport: ForwardingTransport {
     private let bytes: Int

@@ -253,6 +253,23 @@
       }
     }
 
+    @Test(
+      "A record of the handshake that is damaged on its way is no permanent failure",
+      arguments: [("TLSv1.2", 2), ("TLSv1.3", 1)]
+    )
+    func damagedHandshake(version: String, read: Int) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server(configuration: ["tls-protocols \(version)"])
+      let dialer = TLSDialer(over: DialsNothing(), RedisConfiguration.TLS(authority: authority.certificate))
+      let transport = DamagingTransport(try socket(to: server), at: read)
+      let error = #expect(throws: RedisSharedStateError.self) {
+        try dialer.secure(transport, to: "localhost", until: .now + .seconds(20))
+      }
+      #expect(error?.code == .disconnected)
+      let isNamed = error?.description.contains("not intact") == true
+      #expect(isNamed, "\(String(describing: error))")
+    }
+
     private let broken = RedisSharedStateError.disconnected(reason: "broken by the test, during the TLS handshake")
 
     @Test("A TLS connection works even if its transport passes only one byte at a time", arguments: [1, 7, 1_000])
