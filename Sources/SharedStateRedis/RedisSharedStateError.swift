@@ -434,7 +434,7 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
       "The system starts no more threads for this process: \(reason). "
         + "Raise `ulimit -u`, or the limit of processes (pids) of the container."
     case .serverError(let code):
-      "Redis answered with the error \(code)."
+      "Redis answered with the error \(code)" + (passingRefusal.map { ": \($0.meaning)." } ?? ".")
     case .protocolViolation(let reason):
       "The server does not speak the Redis protocol as expected: \(reason)."
     case .valueTooLarge(let name, let bytes, let maximumBytes):
@@ -545,19 +545,38 @@ extension RedisSharedStateError {
 extension RedisSharedStateError {
   /// Whether the server has refused a request for a reason that passes by itself, so that the same request will most
   /// likely succeed later.
-  var isTransient: Bool {
+  var isTransient: Bool { self == .notPrimary || passingRefusal != nil }
+
+  /// Whether an answer concerns every request on a connection: the server cannot be used. Any other error may concern
+  /// a single value, or all writes. As the answer to a PING, it is a sign of life.
+  var concernsConnection: Bool {
     switch cause {
-    case .notPrimary: true
-    case .serverError(let code): Self.transientCodes.contains(code)
-    default: false
+    case .authenticationFailed, .notPrimary: true
+    default: self == .outOfStep || passingRefusal?.concernsReads ?? false
     }
   }
 
-  private static let transientCodes: Set = [
-    // A script is running; a cluster, or a replica, has no primary at the moment; the server is starting.
-    "BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN",
-    // No dump can be written; too few replicas are connected; the memory is full; a slot is on its way.
-    "MISCONF", "NOREPLICAS", "OOM", "ASK", "TRYAGAIN",
+  private var passingRefusal: PassingRefusal? { serverErrorCode.flatMap { PassingRefusal.known[$0] } }
+}
+
+/// What a server means by an error that passes by itself.
+private struct PassingRefusal {
+  let meaning: String
+  /// Whether the server refuses whatever is asked: it refuses reads of every value, too.
+  let concernsReads: Bool
+
+  static let known = [
+    "BUSY": PassingRefusal(meaning: "a script is running", concernsReads: true),
+    "CLUSTERDOWN": PassingRefusal(meaning: "a part of the cluster is down", concernsReads: true),
+    "LOADING": PassingRefusal(meaning: "it is loading its data", concernsReads: true),
+    "MASTERDOWN": PassingRefusal(meaning: "it is a replica without its primary", concernsReads: true),
+    // The answer to a PING as well.
+    "MISCONF": PassingRefusal(meaning: "it cannot write its data to the disk", concernsReads: false),
+    "NOREPLICAS": PassingRefusal(meaning: "too few of its replicas are connected", concernsReads: false),
+    "OOM": PassingRefusal(meaning: "its memory is full", concernsReads: false),
+    // Only keys that the node does not have, or no longer.
+    "ASK": PassingRefusal(meaning: "the slot is being moved to another node", concernsReads: false),
+    "TRYAGAIN": PassingRefusal(meaning: "the slot is being moved to another node", concernsReads: false),
   ]
 }
 

@@ -95,7 +95,7 @@ extension LinkState {
     switch (request, reply) {
     case (.hearing(let heard), .pong):
       online?.vitals.heard(heard)
-    case (.hearing(let heard), .failure(let error)) where error.code == .permissionDenied:
+    case (.hearing(let heard), .failure(let error)) where !error.concernsConnection:
       online?.vitals.heard(heard)
     case (.ping, .pong), (.role, .pong), (.subscribeInvalidations, .subscribed), (.unsubscribe, .unsubscribed):
       break
@@ -103,8 +103,8 @@ extension LinkState {
       received(vitals, for: ids, epoch: epoch, now: now)
     case (.vitals(let ids), .failure(let error)) where !error.concernsConnection:
       received(nil, for: ids, epoch: epoch, now: now)
-    case (.ping, .failure(let error)) where error.code == .permissionDenied,
-      (.unsubscribe, .failure(let error)) where error.code == .permissionDenied:
+    case (.ping, .failure(let error)) where !error.concernsConnection,
+      (.unsubscribe, .failure(let error)) where !error.concernsConnection:
       // Any answer proves that the server is there, and messages on a channel that is not used any more are ignored.
       break
     case (.secret, .secret(let stored)):

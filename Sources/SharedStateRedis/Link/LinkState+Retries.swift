@@ -6,6 +6,9 @@ import SharedState
 /// brings a new stored value. The more failed attempts occur in a row, the longer the pauses get. Failed attempts that
 /// bring nothing new use up the patience sooner. In the end the waiters are informed how the server behaves. A missing
 /// permission is reported immediately, and the request is retried rarely, or when the program asks for it.
+///
+/// A refusal that passes by itself, such as that of a full disk, mostly concerns many values. One of the requests is its
+/// probe, which is retried every second. As soon as the probe is answered otherwise, all others are retried as well.
 extension LinkState {
   struct Patience {
     /// How many failed attempts in a row are retried immediately: those that bring something new, and those that do
@@ -20,6 +23,10 @@ extension LinkState {
     /// The longest pause after the waiters were informed. With many refused values it is `pauseForEachValue` for each
     /// of them, if that is longer.
     static let longestPauseAfterRefusal = Duration.seconds(60)
+    /// The longest pause of a probe, and how much longer it is for each byte of the value: a large document is not sent
+    /// every second.
+    static let longestPauseOfProbe = Duration.seconds(1)
+    static let pauseOfProbeForEachByte = Duration.microseconds(10)
     /// After how many refusals a request of the program no longer leads to an immediate retry, but to one
     /// `longestPause` after the waiters were informed.
     static let soonerRetries = 8
@@ -58,7 +65,8 @@ extension LinkState {
     now: Instant
   ) {
     guard members[id] != nil else { return }
-    pauseAfterRefusal(of: id, kind, breaksConnection: breaksConnection, now: now)
+    let passing = error.isTransient ? error : nil
+    pauseAfterRefusal(of: id, kind, passing: passing, breaksConnection: breaksConnection, now: now)
     apply(members[id]?.replica.refused(error, isUnread: kind != .commit), to: id)
     if kind != .commit { caughtUp(id) }
   }
@@ -70,10 +78,13 @@ extension LinkState {
 
   /// Pauses after a refusal that was reported to the waiters, or during which they continue to wait, because it passes.
   ///
-  /// - Parameter breaksConnection: Whether the connection breaks at the request; `nil`: as before.
+  /// - Parameters:
+  ///   - passing: The refusal, if it passes by itself.
+  ///   - breaksConnection: Whether the connection breaks at the request; `nil`: as before.
   mutating func pauseAfterRefusal(
     of id: ReplicaID,
     _ kind: Retry.Kind,
+    passing: RedisSharedStateError? = nil,
     breaksConnection: Bool? = nil,
     now: Instant
   ) {
@@ -82,9 +93,14 @@ extension LinkState {
     if kind == .read, retries[key]?.kind == .subscription { return }
     var retry = retries[key] ?? Retry(kind, now: now)
     if retry.kind != kind { retry = Retry(kind, now: now) }
-    let isPassing = kind == .commit && members[id]?.replica.online?.refusal != nil
-    let first = isPassing ? configuration.backoff.base : Self.pauseAfterRefusal
-    let longest = max(Patience.longestPauseAfterRefusal, Patience.pauseForEachValue * retries.count)
+    if retry.passing != passing { endProbe(key) }
+    retry.passing = passing
+    let first = passing == nil ? Self.pauseAfterRefusal : configuration.backoff.base
+    var longest = max(Patience.longestPauseAfterRefusal, Patience.pauseForEachValue * retries.count)
+    if let passing, online?.probes.begin(key, of: passing) ?? false {
+      let bytes = members[id]?.replica.size ?? 0
+      longest = min(longest, Patience.longestPauseOfProbe + Patience.pauseOfProbeForEachByte * bytes)
+    }
     let jitter = retry.isReported ? Double.random(in: 0.5..<1, using: &random) : 1
     var pause = Patience.pause(from: first, after: retry.refusals, to: longest) * jitter
     retry.refusals += 1
@@ -106,8 +122,9 @@ extension LinkState {
   ) -> RedisSharedStateError? {
     guard members[id] != nil else { return nil }
     let key = Retry.Key(id, kind)
+    endProbe(key)
     var retry = remembered(key, kind, now: now)
-    retry.kind = kind
+    (retry.kind, retry.passing) = (kind, nil)
     retry.count(stored, epoch: session.epoch, now: now)
     let isRepeated = retry.repetitions >= Patience.reportedAfter.repetitions
     if isRepeated || stored != nil && retry.count >= Patience.reportedAfter.newAnswers {
@@ -140,7 +157,9 @@ extension LinkState {
   mutating func turnedDown(_ id: ReplicaID, now: Instant) {
     let key = Retry.Key(id, .commit)
     guard members[id] != nil, !isPausing(key) else { return }
+    endProbe(key)
     var retry = remembered(key, .commit, now: now)
+    retry.passing = nil
     retry.countRepetition(now: now)
     pause(retry, key, now: now)
   }
@@ -179,8 +198,20 @@ extension LinkState {
     if wasPausing { resume(retry, of: id) }
   }
 
+  /// If a request is the probe of a refusal, it was answered otherwise, or is not made any more. The others that were
+  /// refused alike are retried, and the first of them that is refused again is the next probe.
+  private mutating func endProbe(_ key: Retry.Key) {
+    guard let passing = retries[key]?.passing, online?.probes.end(key, of: passing) ?? false else { return }
+    for id in members.ids {
+      for other in Retry.Concern.allCases.map({ Retry.Key(id, concern: $0) }) where other != key {
+        if retries[other]?.passing == passing { tryAgain(other) }
+      }
+    }
+  }
+
   /// The failed attempt is over.
   mutating func forget(_ key: Retry.Key) {
+    endProbe(key)
     guard retries.removeValue(forKey: key) != nil else { return }
     online?.agenda.cancel(key.item)
   }
@@ -234,6 +265,8 @@ extension LinkState {
     online?.agenda.cancel(key.item)
     retries[key]?.brokenUntil = nil
     if let retry = retries[key] {
+      // A change that was given up meanwhile finds out nothing.
+      if key.concern == .commit, !(members[key.id]?.replica.hasCommitToSend ?? false) { endProbe(key) }
       resume(retry, of: key.id)
     } else if key.concern == .repair {
       apply(members[key.id]?.replica.advance(), to: key.id)
@@ -326,15 +359,5 @@ extension LinkState.Member {
     online?.repairs.count += 1
     online?.repairs.lastAt = now
     return online?.repairs.count ?? 0
-  }
-}
-
-extension RedisSharedStateError {
-  /// Whether an answer concerns all requests of a connection. Any other one may concern a single key or channel.
-  var concernsConnection: Bool {
-    switch cause {
-    case .authenticationFailed, .notPrimary: true
-    default: isTransient || self == .outOfStep
-    }
   }
 }

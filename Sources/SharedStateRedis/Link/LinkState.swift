@@ -246,8 +246,8 @@ package struct LinkState: Sendable {
     memories.forget(member.replica.verified.memory) { members[$0] != nil }
     if member.replica.policy.detectsForeignEdits { detecting -= 1 }
     if member.online?.isBehind ?? false { endWaitingForOne() }
+    for concern in Retry.Concern.allCases { forget(Retry.Key(id, concern: concern)) }
     online?.agenda.cancelAll(of: id)
-    for concern in Retry.Concern.allCases { retries[Retry.Key(id, concern: concern)] = nil }
     for kind in ConnectionBreakers.Kind.allCases { breaks.forget(id, kind) }
     let channel = Name(member.replica.names.channel)
     guard listeners.remove(id, from: channel) else { return }
@@ -324,7 +324,8 @@ package struct LinkState: Sendable {
       case .commit:
         queueCommit(of: id)
       case .retryLater:
-        if let now { pauseAfterRefusal(of: id, .commit, now: now) }
+        let passing = members[id]?.replica.online?.refusal
+        if let now { pauseAfterRefusal(of: id, .commit, passing: passing, now: now) }
       case .resume(let ids, let error):
         resume(ids, error, of: id)
       case .report(let incident):

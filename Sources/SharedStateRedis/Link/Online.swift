@@ -24,6 +24,7 @@ extension LinkState {
     var commits = Commits()
     var suspects = Suspects()
     var agenda = Agenda()
+    var probes = Probes()
     /// When a caller last sent a commit itself.
     var calledAt: Instant?
 

@@ -25,6 +25,8 @@ extension LinkState {
     private var highest: (epoch: UInt64, revision: Revision) = (0, .none)
     /// How often the waiters were informed. From the first time on, the value is requested on its own.
     var refusals = 0
+    /// The refusal that it waits for to pass; `nil`: it does not pass by itself.
+    var passing: RedisSharedStateError?
     /// When the waiters were last informed.
     var reportedAt: Instant?
     /// Whether the connection breaks at the request. Then no new connection ends its pause.
@@ -84,5 +86,23 @@ extension LinkState {
       guard let stored, self.stored != nil || highest.revision > .none else { return true }
       return stored.meta == nil ? stored != self.stored : stored.revision > highest.revision
     }
+  }
+}
+
+/// The requests that find out whether refusals have passed: one for each kind of refusal.
+struct Probes: Sendable {
+  private var keys: [RedisSharedStateError: LinkState.Retry.Key] = [:]
+
+  /// A request was refused. Returns whether it is the probe of the refusal, because there was none.
+  mutating func begin(_ key: LinkState.Retry.Key, of refusal: RedisSharedStateError) -> Bool {
+    if keys[refusal] == nil { keys[refusal] = key }
+    return keys[refusal] == key
+  }
+
+  /// A request is not refused any more. Returns whether it was the probe.
+  mutating func end(_ key: LinkState.Retry.Key, of refusal: RedisSharedStateError) -> Bool {
+    guard keys[refusal] == key else { return false }
+    keys[refusal] = nil
+    return true
   }
 }

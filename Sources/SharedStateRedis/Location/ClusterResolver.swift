@@ -60,11 +60,17 @@ final class ClusterResolver: EndpointResolver {
         throw .invalidURL(reason: "its server is not a cluster node; without '+cluster' it leads to a single server")
       }
       let ranges = (0..<reply.count).compactMap { SlotRange(reply[$0], askedAt: node) }
-      note(ranges.map(\.owner))
+      note(ranges.compactMap(\.owner))
       guard let range = ranges.first(where: { $0.slots.contains(slot) }) else {
-        throw .serverError(code: "CLUSTERDOWN")
+        throw .unreachable(reason: "no node of the cluster owns slot \(slot), that of the namespace; see CLUSTER INFO")
       }
-      return range.owner
+      guard let owner = range.owner else {
+        throw .unreachable(
+          reason: "the owner of slot \(slot) announces no usable host; "
+            + "set its cluster-announce-hostname, or cluster-preferred-endpoint-type to ip"
+        )
+      }
+      return owner
     }
   }
 
@@ -82,11 +88,12 @@ final class ClusterResolver: EndpointResolver {
 /// A range of slots, and the primary that owns it.
 private struct SlotRange {
   let slots: ClosedRange<UInt16>
-  let owner: RedisEndpoint
+  /// `nil`: it does not announce where it is.
+  let owner: RedisEndpoint?
 
   /// - Parameters:
   ///   - reply: First and last slot, then the primary, then its replicas, each with host and port.
-  ///   - node: Where that was asked; an empty host means the same one.
+  ///   - node: Where that was asked. No host, or an empty one, means the same one.
   init?(_ reply: RedisReplyView, askedAt node: RedisEndpoint) {
     guard reply.kind == .array, reply.count >= 3, case let primary = reply[2], primary.count >= 2,
       let first = UInt16(exactly: reply[0].integer), let last = UInt16(exactly: reply[1].integer), first <= last,
@@ -94,8 +101,8 @@ private struct SlotRange {
     else { return nil }
     var host = primary[0].kind == .string ? primary[0].string : ""
     if host.isEmpty, case .tcp(let asked, _) = node { host = asked }
-    // A node that does not know its own address says so with a question mark.
-    guard host != "?", let owner = try? RedisEndpoint(host: host, port: port) else { return nil }
-    (slots, self.owner) = (first...last, owner)
+    slots = first...last
+    // A node that is to be named by its host name, and has none, is named by a question mark.
+    owner = host == "?" ? nil : try? RedisEndpoint(host: host, port: port)
   }
 }

@@ -279,10 +279,10 @@ extension Replica {
   /// the reason passes by itself: then its waiters continue to wait, too.
   mutating func commitRefused(_ error: RedisSharedStateError, operation: Operation) -> [Action] {
     guard var commit = inFlight, commit.operation == operation else { return [] }
+    online?.refusal = error.isTransient ? error : nil
     if error.isTransient, !commit.isRepair {
       commit.isSent = false
       online?.isPausing = true
-      online?.refusal = error
       outgoing = .commit(commit)
       if commit.isLocalChange { reports.saveFailed() }
       return (commit.isLocalChange ? [.status(.saveError(error))] : []) + advance() + [.retryLater]
@@ -316,8 +316,8 @@ extension Replica {
     }
   }
 
-  /// The server refuses requests for this value. Fails all waiters. Local changes are kept, and sent once the server
-  /// accepts them.
+  /// The server refuses requests for this value. Fails all waiters, unless the reason passes by itself. Local changes
+  /// are kept, and sent once the server accepts them.
   ///
   /// - Parameter isUnread: Whether the server refuses reads as well.
   package mutating func refused(_ error: RedisSharedStateError, isUnread: Bool) -> [Action] {
@@ -326,7 +326,14 @@ extension Replica {
       // A service that may not read the value does not overwrite it.
       if phase == .live { online?.phase = .reading }
       reports.loadStatusChanged()
-      actions += [.status(.loading(false)), .status(.loadError(error))] + resume(questions.takeLoads(), error)
+      actions += [.status(.loading(false)), .status(.loadError(error))]
+      online?.refusalToRead = error.isTransient ? error : nil
+      if error.isTransient {
+        guard hasPendingChange else { return actions }
+        reports.saveFailed()
+        return actions + [.status(.saveError(error))]
+      }
+      actions += resume(questions.takeLoads(), error)
     }
     var refused = pending.takeWaiters() + pending.takeLaterUpdates() + pending.takeUpdates()
     if let commit = inFlight, !commit.isSent {

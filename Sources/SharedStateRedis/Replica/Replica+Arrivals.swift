@@ -111,6 +111,7 @@ extension Replica {
     let isFirst = !(online?.isServerKnown ?? false)
     if phase == .reading { online?.phase = .live }
     online?.wasRead = true
+    online?.refusalToRead = nil
     online?.isServerKnown = true
     let isOutdated = isOvertaken || read.verifiedChanges != verified.changes && !isNewer(stored)
     let actions = isOutdated ? [.read] : look(at: stored, isFirst: isFirst, vitals: vitals)

@@ -36,6 +36,8 @@ package struct Replica: Sendable {
     var isPausing = false
     /// Why the server has refused the last commit, if the reason passes by itself.
     var refusal: RedisSharedStateError?
+    /// Why the server has refused the last read, if the reason passes by itself.
+    var refusalToRead: RedisSharedStateError?
 
     init(_ circumstances: Circumstances) { self.circumstances = circumstances }
   }
@@ -219,6 +221,9 @@ package struct Replica: Sendable {
     return !isWanted && online?.repairs.repair == nil
   }
 
+  /// Whether it has something to commit that may be sent once no pause keeps it.
+  var hasCommitToSend: Bool { phase == .live && !hasNothingToCommit }
+
   /// The repair that is being committed.
   var repairUnderWay: RepairState.Repair? {
     if case .repair(let repair)? = inFlight?.purpose { repair } else { nil }
@@ -283,7 +288,9 @@ package struct Replica: Sendable {
   }
 
   /// Why the server keeps a waiter waiting although it answers; `nil` if it does not.
-  func refusal(of waiter: UInt64) -> RedisSharedStateError? { questions.isLoading(waiter) ? nil : online?.refusal }
+  func refusal(of waiter: UInt64) -> RedisSharedStateError? {
+    online?.refusalToRead ?? (questions.isLoading(waiter) ? nil : online?.refusal)
+  }
 
   /// The connection is gone. The box may be stale from now on, and its `loadError` says so.
   package mutating func disconnected(_ error: RedisSharedStateError) -> [Action] {

@@ -115,6 +115,20 @@ struct TransientRefusalTests {
     for share in scene.shares { #expect(share.saveError == nil) }
   }
 
+  @Test("A service that only reads keeps its connections while the server cannot write to its disk")
+  func failedDumpOfReader() async throws {
+    let backend = try ServerBackend(isPersistent: false, configuration: Reason.configuration)
+    let way = Way()
+    let store = try backend.store(way: way) { $0.keepAliveInterval = .milliseconds(20) }
+    let share = Shared(wrappedValue: 0, .redis("count", store: store))
+    try await share.load()
+    try await Reason.failedDump.begin(on: backend.server)
+    try await eventually("the server has refused some pings") { try backend.refusedPings >= 3 }
+    #expect(way.connectionsOpened == 2)
+    #expect(store.health == .live)
+    #expect(share.loadError == nil)
+  }
+
   /// Makes a change until it times out between two requests. The outcome of an update whose request is under way is
   /// unknown.
   private func timeOut(_ change: Scene.Change) async throws {

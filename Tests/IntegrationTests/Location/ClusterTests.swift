@@ -107,6 +107,86 @@ struct ClusterTests {
     }
   }
 
+  /// How a move of a slot ends that was begun.
+  enum Outcome: CaseIterable {
+    case completed, cancelled
+  }
+
+  @Test(
+    "While a slot is being moved, only values that the node cannot serve wait, and the connections stay",
+    arguments: Outcome.allCases
+  )
+  func halfMoved(outcome: Outcome) async throws {
+    let group = try await ClusterGroup()
+    let stores = try (1...2).map { try group.store("service\($0)") }
+    let counts = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
+    let others = stores.map { Shared(wrappedValue: 0, .redis("other", store: $0)) }
+    for shares in [counts, others] {
+      shares[0].withLock { $0 = 1 }
+      try await shares[1].becomes(1)
+    }
+    let source = try #require(try group.owner())
+    let target = try #require(group.nodes[..<3].first { $0 !== source })
+    let connections = try group.connections(of: "service1", at: source)
+    #expect(connections.count == 2)
+    // Its record of operations has expired, so a commit names a key that the source does not have.
+    try source.command("DEL", "\(ClusterGroup.namespace)ops:{\(ClusterGroup.namespace)other}")
+    try group.beginMovingSlot(from: source, to: target)
+    // Nothing is stored under this name.
+    let absent = Shared(wrappedValue: 0, .redis("absent", store: stores[0]))
+    try await eventually("the read is refused") {
+      absent.loadError as? RedisSharedStateError == .serverError(code: "ASK")
+    }
+    absent.withLock { $0 = 7 }
+    others[0].withLock { $0 = 2 }
+    try await eventually("the commit is refused") {
+      others[0].saveError as? RedisSharedStateError == .serverError(code: ServerVersion.major < 7 ? "ASK" : "TRYAGAIN")
+    }
+    try await counts[0].updateAtomically { $0 += 1 }
+    try await counts[1].becomes(2)
+    for store in stores { #expect(store.health == .live) }
+    let waiting = [absent, others[0]].map { share in Task { try await share.save(within: patience) } }
+    #expect(try group.connections(of: "service1", at: source) == connections)
+    switch outcome {
+    case .completed: try await group.endMovingSlot(from: source, to: target)
+    case .cancelled: try group.cancelMovingSlot(from: source, to: target)
+    }
+    for save in waiting { try await inTime("a save") { try await save.value } }
+    try await others[1].becomes(2)
+    let owner = outcome == .completed ? target : source
+    #expect(try owner.command("GET", ClusterGroup.namespace + "absent").text == "7")
+    for share in [absent, others[0]] {
+      #expect(share.saveError == nil)
+      #expect(share.loadError == nil)
+    }
+    if outcome == .cancelled { #expect(try group.connections(of: "service1", at: source) == connections) }
+  }
+
+  @Test("A store whose slot has no owner, or an owner without an address, says so")
+  func unknownOwner() async throws {
+    let group = try await ClusterGroup()
+    func isUnreachable(_ label: String, because text: String) async throws {
+      let store = try group.store(label)
+      // It is used, so it connects.
+      let share = Shared(wrappedValue: 0, .redis("count", store: store))
+      try await eventually("the error says why") {
+        guard case .neverConnected(let reason?) = store.health else { return false }
+        return reason.code == .unreachable && reason.description.contains(text)
+      }
+      withExtendedLifetime(share) {}
+    }
+    if ServerVersion.major >= 7 {
+      let option = "cluster-preferred-endpoint-type"
+      for node in group.nodes { try node.command("CONFIG", "SET", option, "hostname") }
+      try await isUnreachable("nameless", because: "cluster-announce-hostname")
+      // Without a host, the owner is where it was asked.
+      for node in group.nodes { try node.command("CONFIG", "SET", option, "unknown-endpoint") }
+      try await group.store("same").waitUntilConnected(within: patience)
+    }
+    try group.disownSlot()
+    try await isUnreachable("disowned", because: "no node of the cluster owns slot")
+  }
+
   @Test("A store finds the owner of its slot although the first nodes in its list are down")
   func nodesDown() async throws {
     let group = try await ClusterGroup()

@@ -26,6 +26,16 @@ extension ServerBackend {
     get throws { try number("total_commands_processed", in: "stats") }
   }
 
+  /// How many pings the server has answered with an error.
+  var refusedPings: Int {
+    get throws {
+      let info = try server.command("INFO", "commandstats").text ?? ""
+      let line = info.split(whereSeparator: \.isNewline).first { $0.hasPrefix("cmdstat_ping:") }
+      let field = line?.split(separator: ",").first { $0.hasPrefix("rejected_calls=") }
+      return field.flatMap { Int($0.dropFirst("rejected_calls=".count)) } ?? 0
+    }
+  }
+
   private func number(_ field: String, in section: String) throws -> Int {
     let info = try server.command("INFO", section).text ?? ""
     let line = info.split(whereSeparator: \.isNewline).first { $0.hasPrefix("\(field):") }

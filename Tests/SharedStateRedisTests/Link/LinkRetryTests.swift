@@ -130,11 +130,127 @@ struct LinkRetryTests {
     #expect(exchange.errors.contains(error))
     exchange.run(for: .seconds(60))
     #expect(exchange.resumed == [error, error, error])
-    #expect((5...40).contains(exchange.commits))
+    #expect((50...150).contains(exchange.commits))
     #expect(exchange.link.session.phase == .connected)
     isRefusing = false
-    exchange.run(for: .seconds(120))
+    exchange.run(for: .milliseconds(1_100))
     #expect(exchange.link.pendingChanges == 0)
+  }
+
+  /// A link with many pending changes, which a server refuses for a reason that passes by itself.
+  private final class RefusedChanges {
+    var isRefusing = true
+    var exchange: AnsweredLink
+    let ids: [LinkState.ReplicaID]
+
+    init(_ count: Int) throws {
+      var link = LinkState.make()
+      ids = try (0..<count).map { try link.join("count\($0)") }
+      exchange = AnsweredLink(settling: link) { _, _ in nil }
+      exchange.answer = { [unowned self] command, _ in
+        guard case .commit = command else { return nil }
+        return isRefusing
+          ? .failure(.serverError(code: "MISCONF")) : .commit(.committed(revision: Revision(8), parent: Revision(7)))
+      }
+    }
+
+    func change() { for id in ids { exchange.link.changed(id) } }
+
+    /// The reason has passed.
+    func accept() {
+      isRefusing = false
+      exchange.run(for: .milliseconds(1_100))
+    }
+  }
+
+  @Test("Changes refused for a passing reason are sent within a second after it, and one of them is tried until then")
+  func probe() throws {
+    let changes = try RefusedChanges(100)
+    changes.change()
+    changes.exchange.run(for: .seconds(600))
+    let before = changes.exchange.commits
+    changes.exchange.run(for: .seconds(100))
+    // The probe is tried every second. The pauses of all others have grown to a minute.
+    #expect((200...700).contains(changes.exchange.commits - before))
+    changes.accept()
+    #expect(changes.exchange.link.pendingChanges == 0)
+  }
+
+  @Test("A refusal's probe that is not sent any more is followed by another one")
+  func nextProbe() throws {
+    let changes = try RefusedChanges(3)
+    let now = changes.exchange.now
+    _ = try changes.exchange.link.update(changes.ids[0], within: .seconds(20), now: now)
+    changes.exchange.run(for: .seconds(1))
+    for id in changes.ids[1...] { changes.exchange.link.changed(id) }
+    // The update was the first, and is given up.
+    changes.exchange.run(for: .seconds(600))
+    #expect(changes.exchange.resumed == [.serverError(code: "MISCONF")])
+    let before = changes.exchange.commits
+    changes.exchange.run(for: .seconds(100))
+    #expect(changes.exchange.commits - before >= 90)
+    // The next one belongs to a share that is released.
+    changes.exchange.link.leave(changes.ids[1])
+    changes.exchange.run(for: .seconds(100))
+    changes.accept()
+    #expect(changes.exchange.link.pendingChanges == 0)
+  }
+
+  @Test("A read refused because its slot is being moved concerns only its value", arguments: ["ASK", "TRYAGAIN"])
+  func movingSlot(code: String) throws {
+    let error = RedisSharedStateError.serverError(code: code)
+    var isMoving = true
+    var link = LinkState.make()
+    let (other, moving) = (try link.join("other"), try link.join("moving"))
+    var exchange = AnsweredLink(link) { command, _ in
+      switch command {
+      case .summarize(let names, _) where names.contains { $0.value == "moving" } && isMoving: .failure(error)
+      case .commit: .commit(.committed(revision: Revision(8), parent: Revision(7)))
+      default: nil
+      }
+    }
+    exchange.run(for: .seconds(1))
+    #expect(exchange.errors.contains(error))
+    #expect(exchange.link.isLive)
+    _ = try exchange.link.load(moving, within: .seconds(60), now: exchange.now)
+    _ = try exchange.link.save(moving, stamp: 1, within: .seconds(60), now: exchange.now)
+    _ = try exchange.link.load(moving, within: .seconds(2), now: exchange.now)
+    exchange.link.changed(other)
+    exchange.run(for: .seconds(30))
+    // The other value is stored, one caller has reached its deadline, and the others wait.
+    #expect(exchange.saveErrors[other] == nil)
+    #expect(exchange.link.pendingChanges == 1)
+    #expect(exchange.resumed == [error])
+    #expect(exchange.link.session.epoch == 1)
+    #expect(exchange.requests.count <= 60)
+    isMoving = false
+    exchange.run(for: .milliseconds(1_100))
+    #expect(exchange.resumed == [error, nil, nil])
+    #expect(exchange.link.pendingChanges == 0)
+    #expect(exchange.link.session.epoch == 1)
+  }
+
+  @Test(
+    "An error that answers a PING is a sign of life, unless it means that the server cannot be used",
+    arguments: [
+      (RedisSharedStateError.serverError(code: "MISCONF"), true), (.serverError(code: "ERR"), true),
+      (.permissionDenied(operation: "PING"), true), (.serverError(code: "BUSY"), false),
+      (.serverError(code: "LOADING"), false), (.serverError(code: "MASTERDOWN"), false),
+      (.authenticationFailed, false),
+    ]
+  )
+  func answeredPings(error: RedisSharedStateError, isAlive: Bool) throws {
+    let start = Instant.now
+    var idle = LinkState.make()
+    _ = try idle.liveReplica("count", at: start)
+    let later = start + .seconds(11)
+    for purpose in ConnectionPurpose.allCases {
+      var link = idle
+      let requests = try link.someWork(for: purpose, now: later).requests
+      let ping = try #require(requests.first { "\($0.command)" == (purpose == .writer ? "role" : "ping") })
+      link.arrived([.reply(id: ping.id, .failure(error))], on: purpose, epoch: link.session.epoch, now: later)
+      #expect((link.session.phase == .connected) == isAlive)
+    }
   }
 
   @Test("A commit that is refused while a caller loads the value is retried soon, however often it was refused before")
