@@ -119,6 +119,12 @@ extension InProcessRedis {
     perform { $0.promote() }
   }
 
+  /// Gives the server's history another replication ID, as a server does for a backup by `redis-cli --rdb`, and for its
+  /// first replica. No data is lost.
+  public func backUp() {
+    perform { $0.backUp() }
+  }
+
   /// Evicts a key, as a server that is short of memory does if its `maxmemory-policy` permits it, and counts the
   /// eviction.
   public func evict(_ key: String) {

@@ -8,7 +8,7 @@ import SharedStateDependencies
 struct SimulatedHabits {
   enum Disturbance {
     case cut, loseReplies, breakAtCommit, poison, stall, refuseConnections, refuseWrites, refuseTracking
-    case demote, recover, announceMove
+    case demote, recover, announceMove, backUp
     case dropMessage, duplicateMessage, reorderMessages
     case forgeMessage, replayMessage, loseSecret, forgeMeta, forbid, permit
     case outsider, unreadable, foreignSet, foreignDelete, foreignExpire, foreignType, foreignFlush
@@ -18,7 +18,7 @@ struct SimulatedHabits {
     /// Any of these may happen beside any other.
     static let anywhere: [Self] = [
       .cut, .loseReplies, .breakAtCommit, .poison, .stall, .refuseConnections, .refuseWrites, .refuseTracking,
-      .demote, .recover,
+      .demote, .recover, .backUp,
       .dropMessage, .duplicateMessage, .reorderMessages,
       .forgeMessage, .replayMessage, .loseSecret, .forgeMeta, .forbid, .permit,
       .outsider, .unreadable, .foreignSet, .foreignDelete, .foreignExpire, .foreignType, .foreignFlush,

@@ -43,6 +43,7 @@ extension Simulation {
     case .demote:
       recorder.record(.refused)
       if server.faults.isReplica { promote() } else { server.faults.isReplica = true }
+    case .backUp: server.backUp()
     case .announceMove:
       // Late, early, or wrong: the server may have been replaced long ago, or not at all.
       if let service = any(services) { announceMove(to: service) }

@@ -287,7 +287,7 @@ extension Simulation {
     guard epoch == service.link.session.epoch, service.link.session.phase == .connected else { return }
     for case .reply(let id, let reply) in events {
       // A new reign ends the session, and later events are not handed in.
-      if case .vitals(let vitals) = reply, vitals.era != service.link.latestVitals.era { return }
+      if case .vitals(let vitals) = reply, !vitals.continues(service.link.latestVitals) { return }
       guard let number = connection.operations[id], let operation = service.operations[number] else { continue }
       let revision: Revision
       switch reply {

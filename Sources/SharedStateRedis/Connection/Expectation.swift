@@ -2,9 +2,8 @@
 enum Expectation {
   case pong(id: UInt64)
   case role(id: UInt64)
-  /// The server's era, followed by the count of evictions.
-  case era
-  case evictions(id: UInt64)
+  /// A part of the server's vitals; with an ID the last part, behind which they are complete.
+  case information(VitalsReport.Section, completes: UInt64? = nil)
   /// What the user may access, behind a request that was refused because of a key.
   case rights(id: UInt64, RedisSharedStateError)
   case secret(id: UInt64)
@@ -43,7 +42,7 @@ enum Expectation {
       .length:
       .word
     case .role: .role
-    case .era, .evictions: .information
+    case .information: .information
     case .rights: .user
     // It may have been replaced by hand.
     case .secret: .values(of: 1)

@@ -9,6 +9,7 @@ package struct Handshake {
   package private(set) var digests = ScriptDigests()
   package private(set) var facts = ServerFacts()
   package private(set) var dialect: Dialect
+  private var report = VitalsReport()
   private var steps: ArraySlice<Step> = []
   private let formatter: RedisFormatter
   private let access: RedisAccess
@@ -120,8 +121,9 @@ package struct Handshake {
     if !isProxied { facts.runID = info.runID ?? facts.runID }
     facts.clock = info.clock ?? facts.clock
     facts.clients = info.clients ?? facts.clients
-    facts.vitals = info.era.map { Vitals(era: $0) } ?? facts.vitals
-    if let evictions = info.evictions { facts.vitals?.evictions = evictions }
+    report.runID = facts.runID
+    report.take(info)
+    facts.vitals = report.vitals
   }
 
   /// The configuration is for a single server.

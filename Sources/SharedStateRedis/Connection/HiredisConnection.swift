@@ -15,8 +15,7 @@ package final class HiredisConnection: RedisConnection {
   private var tracksReads = false
   /// Why tracking was refused.
   private var trackingFailure: RedisReply?
-  /// The era that the server has reported, or why it has not, until the rest of its vitals arrives.
-  private var era: Result<Era, RedisSharedStateError>?
+  private var report: VitalsReport
   var expectations = Queue<Expectation>()
   /// The events that have arrived and were not returned yet.
   private var events: [RedisEvent] = []
@@ -51,6 +50,7 @@ package final class HiredisConnection: RedisConnection {
     self.access = access
     self.stream = stream
     self.facts = facts
+    report = VitalsReport(runID: facts.runID)
     self.purpose = purpose
     encoder = RequestEncoder(formatter: stream.formatter, digests: digests, dialect: dialect)
     stream.bound = purpose == .subscriber ? .push : .word
@@ -110,9 +110,9 @@ package final class HiredisConnection: RedisConnection {
       expectations.append(.role(id: id))
     case .vitals:
       encoder.info("replication")
-      expectations.append(.era)
+      expectations.append(.information(.replication))
       encoder.info("stats")
-      expectations.append(.evictions(id: id))
+      expectations.append(.information(.statistics, completes: id))
     case .secret(let key, let candidate):
       requirePurpose(.writer)
       if let candidate {
@@ -242,16 +242,14 @@ package final class HiredisConnection: RedisConnection {
       answer(id, Self.failure(reply, "PING") ?? .pong)
     case .role(let id):
       answer(id, Self.failure(reply, "ROLE") ?? access.refusal(of: reply).map { .failure($0) } ?? .pong)
-    case .era:
-      era = Self.error(reply, "INFO").map { .failure($0) } ?? ServerInfo(reply.string).era.map { .success($0) }
-    case .evictions(let id):
-      switch era {
-      case .success(let era):
-        let evictions = Self.error(reply, "INFO") == nil ? ServerInfo(reply.string).evictions : nil
-        answer(id, .vitals(Vitals(era: era, evictions: evictions)))
-      case .failure(let error): answer(id, .failure(error))
-      case nil: answer(id, .failure(.permissionDenied(operation: "INFO")))
+    case .information(let section, let id):
+      if let error = Self.error(reply, "INFO") {
+        report.lose(section, error)
+      } else {
+        report.take(ServerInfo(reply.string))
       }
+      guard let id else { break }
+      answer(id, report.vitals.map { .vitals($0) } ?? .failure(report.refusal ?? .permissionDenied(operation: "INFO")))
     case .rights(let id, let error):
       answer(id, error, rights: reply)
     case .secret(let id):

@@ -15,8 +15,20 @@ struct ServerInfo {
   /// The first number of the version. Servers that descend from Redis report the version that they are compatible with.
   var majorVersion: Int? { field("redis_version").flatMap { Int($0.prefix { $0 != "." }) } }
 
-  /// Identifies the reign of a primary.
-  var era: Era? { field("master_replid").flatMap { Era(replicationID: $0) } }
+  /// Whether the server is a primary; `nil` if this section does not say so.
+  var isPrimary: Bool? { field("role").map { $0 == "master" } }
+
+  /// The name of the server's history.
+  var replicationID: ReplicationID? { field("master_replid").flatMap { ReplicationID($0) } }
+
+  /// The history that the server has left, and where: of a promoted replica, until its replication backlog is discarded.
+  var formerHistory: String? {
+    guard let former = field("master_replid2"), let offset = field("second_repl_offset") else { return nil }
+    return "\(former) \(offset)"
+  }
+
+  /// How many bytes this run has received from primaries. Servers before 7.0 do not count them.
+  var receivedFromPrimaries: UInt64? { field("total_net_repl_input_bytes").flatMap { UInt64($0) } }
 
   /// How many keys the server has evicted because memory was short.
   var evictions: UInt64? { field("evicted_keys").flatMap { UInt64($0) } }

@@ -14,6 +14,8 @@ package struct InProcessServer: Sendable {
   private var runID = 1
   /// Different after every restart and promotion.
   private(set) var era = Era(1)
+  /// Different after every restart, promotion and backup.
+  private var replicationID = ReplicationID(1)
   /// How many keys were evicted since the last restart.
   private var evictions: UInt64 = 0
   private var lastClient = 0
@@ -72,7 +74,9 @@ package struct InProcessServer: Sendable {
   }
 
   /// The server's answer to INFO; `nil`: clients may not ask for it.
-  private var vitals: Vitals? { faults.refusesInfo ? nil : Vitals(era: era, evictions: evictions) }
+  private var vitals: Vitals? {
+    faults.refusesInfo ? nil : Vitals(era: era, replicationID: replicationID, evictions: evictions)
+  }
 
   /// Evicts a key, as a server that is short of memory does.
   package mutating func evict(_ key: String) {
@@ -83,7 +87,17 @@ package struct InProcessServer: Sendable {
   package mutating func promote() {
     guard faults.isReplica else { return }
     faults.isReplica = false
+    beginReign()
+  }
+
+  /// Gives its history another name, as a server does for a backup, and for its first replica.
+  package mutating func backUp() {
+    replicationID = replicationID.next
+  }
+
+  private mutating func beginReign() {
     era = era.next
+    replicationID = replicationID.next
   }
 
   /// The time until the next key may expire.
@@ -184,7 +198,7 @@ package struct InProcessServer: Sendable {
     clients = clients.filter { !$0.value.isAbandoned }
     self.keyspace = keyspace
     runID += 1
-    era = era.next
+    beginReign()
     evictions = 0
     faults.heldMessages = []
   }

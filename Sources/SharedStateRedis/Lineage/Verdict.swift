@@ -44,18 +44,18 @@ struct Findings: Sendable {
 
   private var sighting: Vitals? { verified.sighting }
 
-  /// Whether the era is the one in which the version was seen.
-  private var isSameEra: Bool {
+  /// Whether the server is known to have all data that was stored when the version was seen.
+  private var isContinued: Bool {
     guard let vitals, let sighting else { return true }
     // A server that does not reveal its vitals has another era on each connection.
-    return vitals.evictions == nil || vitals.era == sighting.era
+    return vitals.evictions == nil || vitals.continues(sighting)
   }
 
   /// Whether the server has evicted nothing since the version was seen. A server that does not report its evictions is
   /// trusted.
   private var isUnmoved: Bool {
     guard let vitals, let sighting else { return true }
-    return isSameEra && vitals.evictions == sighting.evictions
+    return isContinued && vitals.evictions == sighting.evictions
   }
 
   var verdict: Verdict {
@@ -91,7 +91,7 @@ struct Findings: Sendable {
       if isOwn(document) { return .restore }
       if isUnmoved { return .adopt }
       guard grace == .moment else { return .wait(.moment) }
-      return isSameEra ? .adopt : .merge
+      return isContinued ? .adopt : .merge
     }
   }
 
@@ -149,17 +149,5 @@ struct Findings: Sendable {
   /// Whether other services may know a version that this one does not.
   private var mayBeKnownToOthers: Bool {
     grace != .moment && vitals?.evictions.map { $0 > 0 } ?? false
-  }
-}
-
-/// The facts that show whether a server may have lost data: its era, and how many keys it has evicted.
-package struct Vitals: Hashable, Sendable {
-  package var era: Era
-  /// How many keys the server has evicted; `nil` if it does not report that.
-  package var evictions: UInt64?
-
-  package init(era: Era = Era(0), evictions: UInt64? = nil) {
-    self.era = era
-    self.evictions = evictions
   }
 }

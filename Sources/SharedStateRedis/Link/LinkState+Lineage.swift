@@ -32,6 +32,13 @@ extension LinkState {
     request(.vitals(asking), .vitals, on: .writer, into: &work, now: now)
   }
 
+  /// The vitals as reported in the present session.
+  func known(_ reported: Vitals) -> Vitals {
+    var vitals = reported
+    if vitals.session != nil { vitals.session = session.epoch }
+    return vitals
+  }
+
   mutating func vitalsRefused() {
     online?.vitals.refuse()
     report(.vitalsRefused, once: .vitalsRefused)
@@ -39,9 +46,11 @@ extension LinkState {
 
   /// The server has reported its vitals; `nil` if it no longer does.
   mutating func received(_ reported: Vitals?, for ids: [ReplicaID], epoch: UInt64, now: Instant) {
+    let reported = reported.map(known)
     if let reported {
-      guard reported.era == latestVitals.era else {
-        // A new era has begun without a break of the connection, so everything has to be read again.
+      guard reported.continues(latestVitals) else {
+        // Data of another server took the place of this one's without a break of the connection, so everything has to be
+        // read again.
         return failed(epoch: epoch, error: .disconnected(reason: "another primary has taken over"), now: now)
       }
       online?.vitals.note(reported)

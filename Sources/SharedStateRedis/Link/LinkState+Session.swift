@@ -27,7 +27,8 @@ extension LinkState {
   ) {
     if let runID = facts[.writer].runID { keepAlive.connected(to: runID) }
     // A server that does not reveal its era has another one for each session.
-    let vitals = facts[.writer].vitals ?? Vitals(era: Era(UInt32.random(in: .min ... .max, using: &random)))
+    let vitals =
+      facts[.writer].vitals.map(known) ?? Vitals(era: Era(UInt32.random(in: .min ... .max, using: &random)))
     let (timeout, interval) = (configuration.requestTimeout, keepAlive.interval)
     let exchange = Exchange<Request>(openedAt: now, timeout: timeout, keepAlive: interval)
     online = Online(facts, circumstances, vitals, exchange, now: now)

@@ -45,7 +45,7 @@ struct ServerVitals: Sendable {
   /// The subscriber's PING was answered, so every message that the server had sent before it has arrived.
   mutating func heard(_ vitals: Vitals) {
     if hearing == vitals { hearing = nil }
-    if vitals.era == latest.era { announced = vitals }
+    if latest.continues(vitals) { announced = vitals }
   }
 
   /// A replica needs the present vitals.
@@ -61,7 +61,7 @@ struct ServerVitals: Sendable {
     return asking
   }
 
-  /// The server has reported its vitals, in the same era.
+  /// The server has reported its vitals, of the same history.
   mutating func note(_ vitals: Vitals) { latest = vitals }
 
   /// The server does not reveal its vitals.

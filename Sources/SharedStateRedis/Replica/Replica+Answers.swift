@@ -49,7 +49,7 @@ extension Replica {
     // A document that was evicted before anyone read it is known to its author. One with an expiry most likely expired.
     let isGone =
       isOvertaken && lastVerified.restorable == nil && lastVerified.meta?.kind == .set
-      && (lastVerified.meta?.expiry == 0 || vitals != commit.sighting)
+      && (lastVerified.meta?.expiry == 0 || !isUnmoved(since: commit, vitals))
     let isKnown = isSame && (commit.content == lastVerified.content || isGone)
     let seen = isGone ? includedMeta(commit, revision, parent) : nil
     let isCertain = made != nil || !commit.isRedrafted || isKnown || seen != nil
@@ -210,15 +210,22 @@ extension Replica {
     _ vitals: Vitals
   ) -> Bool {
     guard commit.isInterrupted else { return true }
-    let isSameServer = commit.runID != nil && commit.runID == online?.circumstances.runID
+    let isSameServer =
+      commit.runID != nil && commit.runID == online?.circumstances.runID
+      && commit.sighting.map { vitals.continues($0) } ?? false
     // The version that it has made may be gone together with the list of operations. An older version that is restored
     // then begins another list.
     let mayBeEvicted = vitals.evictions != commit.sighting?.evictions
     // Another document was written where nothing was stored, and no key was evicted since.
-    let isWrittenOver = stored.content != .absent && vitals.evictions != nil && vitals == commit.sighting
+    let isWrittenOver = stored.content != .absent && vitals.evictions != nil && isUnmoved(since: commit, vitals)
     // The script finds remembered operations by the order of revisions, which ends at the largest one.
     let isOrdered = commit.expected < .largest
     return (stored.meta != nil || isWrittenOver) && isSameServer && !hasForgotten && !mayBeEvicted && isOrdered
+  }
+
+  /// Whether the server has lost nothing since a commit was sent first.
+  private func isUnmoved(since commit: OutstandingCommit, _ vitals: Vitals) -> Bool {
+    commit.sighting.map { vitals.isUnmoved(since: $0) } ?? false
   }
 
   /// Lets the local changes up to the stamp yield to a remote change.

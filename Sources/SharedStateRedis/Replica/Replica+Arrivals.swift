@@ -234,7 +234,7 @@ extension Replica {
     if lastVerified.meta == nil, stored.meta == nil { return evictions == 0 && stored.content != .absent }
     let isGone = stored.content == .absent && stored.meta?.kind != .deleted
     guard stored.meta == nil || isGone, lastVerified.restorable != nil else { return false }
-    return vitals == lastVerified.sighting
+    return lastVerified.sighting.map { vitals.isUnmoved(since: $0) } ?? false
   }
 
   private mutating func judge(

@@ -1,10 +1,11 @@
 import SharedState
 import SharedStateDependencies
 
-/// One reign of one primary. It ends when the server restarts, or when another server takes over.
+/// One reign of one primary. It ends when the server restarts, or when data of another server take the place of its
+/// own.
 ///
-/// The server names its era by the first 8 digits of its replication ID. If a service may not ask for that, each of its
-/// sessions counts as an era of its own.
+/// All services derive the same era from what the server reports: see ``VitalsReport``. If a service may not ask for
+/// that, each of its sessions counts as an era of its own.
 package struct Era: Hashable, Sendable, CustomStringConvertible {
   fileprivate let number: UInt32
 
@@ -12,11 +13,14 @@ package struct Era: Hashable, Sendable, CustomStringConvertible {
     self.number = number
   }
 
-  /// Reads a replication ID; `nil` if it has another form.
-  package init?(replicationID: String) {
-    let digits = replicationID.prefix(8)
-    guard digits.utf8.count == 8, let number = UInt32(digits, radix: 16) else { return nil }
-    self.number = number
+  /// The era of a replica, or of a server that does not name its run: that of its history.
+  init(of history: ReplicationID) {
+    self.init(history.number)
+  }
+
+  /// - Parameter origin: Where the data of this run come from.
+  init(run: String, origin: String) {
+    self.init(UInt32(truncatingIfNeeded: FNV1a.hash(of: "\(run) \(origin)")))
   }
 
   /// The next era, for a server that counts its reigns.

@@ -41,6 +41,8 @@ protocol Backend: Sendable {
   /// Makes the server a replica, with the connections left open.
   func demote() throws
   func promote() throws
+  /// Makes a backup as every script does, which gives the server's history another replication ID.
+  func backUp() async throws
   /// Refuses access to keys and channels that do not contain these texts. `nil` refuses none.
   func permit(keys: String?, channels: String?) throws
   func expire(_ key: String, after time: Duration) throws
@@ -191,6 +193,7 @@ struct FakeBackend: Backend {
   func permit(keys: String?, channels: String?) { redis.permit(keysWith: keys, channelsWith: channels) }
   func demote() { redis.demote() }
   func promote() { redis.promote() }
+  func backUp() { redis.backUp() }
   func expire(_ key: String, after time: Duration) { redis.expire(key, after: time) }
   func timeToLive(of key: String) -> Duration? { redis.timeToLive(of: key) }
   func separableStore(_ label: String) throws -> RedisStore { try store(label) }
@@ -267,6 +270,7 @@ struct ServerBackend: Backend {
 
   func demote() throws { _ = try server.command("REPLICAOF", "127.0.0.1", "1") }
   func promote() throws { _ = try server.command("REPLICAOF", "NO", "ONE") }
+  func backUp() async throws { try await server.backUp() }
 
   func expire(_ key: String, after time: Duration) throws {
     _ = try server.command("PEXPIRE", key, String(Int(time / .milliseconds(1))))

@@ -53,6 +53,13 @@ struct FailingOver {
 }
 
 extension PrivateRedisServer {
+  /// Lets redis-cli fetch a backup.
+  func backUp() async throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).rdb")
+    defer { try? FileManager.default.removeItem(at: file) }
+    try await CommandLineTool.run("redis-cli", ["-p", String(port), "--rdb", file.path])
+  }
+
   /// The port of a server that has a TCP address.
   var port: UInt16 { UInt16(url.prefix { $0 != "?" }.split(separator: ":").last ?? "") ?? 0 }
 }

@@ -49,7 +49,7 @@ struct HandshakeTests {
     let scripts = bulk(digest) + bulk(digest)
     let whole = bulk(lines.joined(separator: "\r\n") + "\r\nconnected_clients:9")
     let done = try handshake("+OK\r\n\(role)\(whole)\(scripts)")
-    let vitals = Vitals(era: Era(42), evictions: 5)
+    let vitals = Vitals(era: Era(42), replicationID: ReplicationID(42), evictions: 5)
     #expect(done.facts == ServerFacts(runID: "1", vitals: vitals, clock: 77, clients: 9))
     // An older server accepts one section at a time.
     let parts = lines.map(bulk).joined()
