@@ -41,6 +41,11 @@ static inline long shared_state_tls_held(BIO *memory, char **bytes) {
   return BIO_get_mem_data(memory, bytes);
 }
 
+// The certificate of the other end, to be freed; NULL if there is none.
+static inline X509 *shared_state_tls_peer_certificate(const SSL *connection) {
+  return SSL_get_peer_certificate(connection);
+}
+
 static inline int shared_state_tls_reason(unsigned long error) {
   return ERR_GET_REASON(error);
 }

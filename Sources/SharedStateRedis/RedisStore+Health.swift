@@ -22,4 +22,26 @@ extension RedisStore {
     /// The store was shut down.
     case stopped
   }
+
+  /// A certificate of a TLS connection.
+  public struct Certificate: Hashable, Sendable {
+    /// The side that proves its identity with a certificate.
+    public enum Holder: String, Hashable, Sendable {
+      /// The server.
+      case server
+      /// This service, with its client certificate.
+      case own
+    }
+
+    /// Whose certificate it is.
+    public let holder: Holder
+    /// Until when it is valid.
+    public let expires: Date
+  }
+
+  /// The certificates with which the newest connections were made; empty without TLS, or before the first connection.
+  ///
+  /// A store is ``Health/live`` although one of them has expired: open connections stay, and new ones may resume a TLS
+  /// session, until the server restarts. The log warns a day before, and has an error when it has happened.
+  public var certificates: [Certificate] { link.certificates }
 }

@@ -219,7 +219,7 @@ final class SimulatedService: CustomStringConvertible {
     case .wake:
       tasks.append(.wake)
     case .sessionChanged, .statusChanged, .incident, .losesAgain, .trackingRefused, .trackingFutile, .trackingSilent,
-      .vitalsRefused, .decided, .malformedMessage, .unprovenMessage, .closesIdleConnections, .measured:
+      .vitalsRefused, .certificate, .decided, .malformedMessage, .unprovenMessage, .closesIdleConnections, .measured:
       break
     }
   }

@@ -70,6 +70,7 @@ package final class HiredisConnector: RedisConnector {
     }
     var facts = handshake.facts
     facts.opening = .now - dialed - lookUp
+    facts.certificates = stream.transport.certificates
     if purpose == .writer { digests.value = handshake.digests }
     return HiredisConnection(
       stream: stream,

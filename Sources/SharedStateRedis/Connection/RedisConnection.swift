@@ -194,6 +194,8 @@ package struct ServerFacts: Equatable, Sendable {
   package var clients: Int?
   /// How long opening this connection took.
   package var opening: Duration?
+  /// The certificates of the connection, if it has any.
+  package var certificates: [KnownCertificate] = []
 
   package init(
     clientID: Int64? = nil,

@@ -26,8 +26,16 @@ package protocol Transport: AnyObject {
   /// - Throws: ``RedisSharedStateError/Code/disconnected``: the system lacks the resources to wait.
   func wait(for wanted: Readiness, until deadline: Instant) throws(RedisSharedStateError) -> Readiness
 
+  /// The certificates that both sides have for this connection.
+  var certificates: [KnownCertificate] { get }
+
   /// Closes the descriptor. Closing twice does nothing.
   func close()
+}
+
+extension Transport {
+  /// None: nothing is encrypted.
+  package var certificates: [KnownCertificate] { [] }
 }
 
 /// Opens transports to servers.

@@ -37,6 +37,8 @@ extension LinkState {
     case closesIdleConnections(askedAfter: Duration)
     /// The server does not reveal whether it has evicted keys.
     case vitalsRefused
+    /// A certificate expires soon, or has expired.
+    case certificate(RedisStore.Certificate, RedisStore.Certificate.Notice)
     /// Log what was decided about a value.
     case decided(name: String, Replica.Action.Summary)
     /// Publish counters, gauges and timers, then report that with ``Measurements/published()``.
@@ -77,7 +79,7 @@ extension LinkState.Effect {
     case .wake, .statusChanged: nil
     case .sessionChanged, .incident, .malformedMessage, .unprovenMessage, .losesAgain, .trackingRefused,
       .trackingFutile, .trackingSilent,
-      .closesIdleConnections, .vitalsRefused, .decided:
+      .closesIdleConnections, .vitalsRefused, .certificate, .decided:
       .log
     case .measured: .metrics
     }

@@ -88,6 +88,8 @@ extension LinkState {
       return failed(epoch: epoch, error: error, now: now)
     }
     guard session.connected(epoch: epoch) else { return }
+    certificates.connected(with: facts[.writer].certificates)
+    measurements.connected(with: certificates.certificates)
     let circumstances = Replica.Circumstances(
       runID: facts[.writer].runID,
       mayRestore: lastHeard.map { now - $0 < .seconds(CommitScript.tombstoneLifetimeInSeconds) } ?? true

@@ -97,6 +97,7 @@ extension LinkState {
   /// Performs what is due.
   mutating func takeAgenda(now: Instant) {
     if online?.tracking.takeSilence(now: now) ?? false { report(.trackingSilent, once: .trackingSilent) }
+    for (certificate, notice) in certificates.takeNotices(now: now) { emit(.certificate(certificate, notice)) }
     online?.agenda.begin(now: now)
     while let item = online?.agenda.popDue(now: now) {
       switch item.cause {

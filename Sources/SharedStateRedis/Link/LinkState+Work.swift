@@ -57,6 +57,7 @@ extension LinkState {
     if !work.encodings.isEmpty || hasCallers { deadline = min(deadline, now + configuration.requestTimeout) }
     if let at = online?.next { deadline = min(deadline, at) }
     if let at = waiters.earliestDeadline { deadline = min(deadline, at) }
+    if let at = certificates.next { deadline = min(deadline, at) }
     return deadline
   }
 

@@ -100,6 +100,7 @@ package struct LinkState: Sendable {
   /// Whether a replica has left whose commit may still take effect.
   private var hasUndecided = false
   var secrets: Secrets
+  var certificates = CertificateWatch()
   var memories = Memories()
 
   /// The replicas whose local change is checked, because it cannot be sent yet.

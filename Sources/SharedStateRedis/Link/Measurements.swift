@@ -22,6 +22,8 @@ package struct Measurements: Sendable {
     var pendingValues = 0
     /// Whether values may be stale, because the store is not live.
     var isStale = true
+    /// The certificates of connections that were opened since; empty: none were.
+    var certificates: [RedisStore.Certificate] = []
   }
 
   /// How many times, and how many deliveries, one report has at most. Further ones are left out.
@@ -60,6 +62,12 @@ package struct Measurements: Sendable {
 
   /// Something has happened that is counted elsewhere, such as a new phase of the session.
   mutating func touch() {
+    hasNews = true
+  }
+
+  /// Connections were opened with these certificates.
+  mutating func connected(with certificates: [RedisStore.Certificate]) {
+    report.certificates = certificates
     hasNews = true
   }
 

@@ -1,5 +1,6 @@
 #if TLS
   internal import COpenSSL
+  import Foundation
 
   /// Encrypts the bytes of one connection, which another transport carries.
   ///
@@ -112,6 +113,24 @@
     }
 
     // MARK: The transport
+
+    /// A resumed session keeps the server's certificate, which is not verified again.
+    package var certificates: [KnownCertificate] {
+      let server = shared_state_tls_peer_certificate(connection)
+      defer { X509_free(server) }
+      let holders: [(RedisStore.Certificate.Holder, OpaquePointer?)] = [
+        (.server, server), (.own, SSL_get_certificate(connection)),
+      ]
+      return holders.compactMap { holder, certificate in
+        certificate.flatMap(Self.expiry(of:)).map { KnownCertificate(holder, expires: $0) }
+      }
+    }
+
+    private static func expiry(of certificate: OpaquePointer) -> Date? {
+      var time = tm()
+      guard ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &time) == 1 else { return nil }
+      return Date(timeIntervalSince1970: TimeInterval(timegm(&time)))
+    }
 
     package var descriptor: CInt { base.descriptor }
 

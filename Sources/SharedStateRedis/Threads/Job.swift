@@ -46,6 +46,7 @@ extension Link {
     case .trackingFutile: telemetry.trackingFutile()
     case .trackingSilent: telemetry.trackingSilent()
     case .vitalsRefused: telemetry.vitalsRefused()
+    case .certificate(let certificate, let notice): telemetry.noticed(notice, of: certificate)
     case .decided(let name, let decision): telemetry.decided(decision, about: name)
     case .measured(let report):
       telemetry.metrics.publish(report)

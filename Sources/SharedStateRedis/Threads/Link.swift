@@ -251,6 +251,9 @@ package final class Link: Sendable {
     guarded.withLock { $0.state.showsEdit(of: names, beside: stored) }
   }
 
+  /// The certificates of the newest connections.
+  var certificates: [RedisStore.Certificate] { guarded.withLock { $0.state.certificates.certificates } }
+
   /// What is known of each value. Other decisions come between those about a thousand values.
   var valueReports: [LinkState.ValueReport] {
     let ids = guarded.withLock { $0.state.members.ids }

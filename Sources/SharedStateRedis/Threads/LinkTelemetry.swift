@@ -308,6 +308,26 @@ package final class LinkTelemetry: Sendable {
     )
   }
 
+  func noticed(_ notice: RedisStore.Certificate.Notice, of certificate: RedisStore.Certificate) {
+    let holder = certificate.holder == .server ? "the server" : "this service"
+    let metadata = connection.merging(["expires": "\(certificate.expires.ISO8601Format())"]) { $1 }
+    switch notice {
+    case .expiresSoon:
+      logger.warning(
+        "The certificate of \(holder) expires within a day. Renew it: new TLS sessions will be refused.",
+        metadata: metadata
+      )
+    case .hasExpired:
+      logger.error(
+        """
+        The certificate of \(holder) has expired. Connections continue for as long as TLS sessions are resumed, and fail \
+        once the server restarts. Renew it.
+        """,
+        metadata: metadata
+      )
+    }
+  }
+
   func ignoredMessage(on channel: String) {
     count("malformed_messages")
     logger.debug("A message of an unknown form was ignored.", metadata: ["channel": "\(channel)"])

@@ -60,6 +60,11 @@ package final class StoreMetrics: Sendable {
     for (counter, count) in counts where count > 0 { counter.increment(by: count) }
     instruments.pendingValues.record(report.pendingValues)
     instruments.isStale.record(report.isStale ? 1 : 0)
+    for certificate in report.certificates {
+      // A moment, which stays true between two reports.
+      gauge("certificate_expires_seconds", [("certificate", certificate.holder.rawValue)])
+        .record(certificate.expires.timeIntervalSince1970)
+    }
     for time in report.commitTimes { instruments.commitTimes.record(duration: time) }
     guard !report.delivered.isEmpty else { return }
     let now = Date.now.timeIntervalSince1970
@@ -95,8 +100,8 @@ package final class StoreMetrics: Sendable {
     Counter(label: Self.prefix + name, dimensions: dimensions, factory: factory)
   }
 
-  private func gauge(_ name: String) -> Gauge {
-    Gauge(label: Self.prefix + name, dimensions: dimensions, factory: factory)
+  private func gauge(_ name: String, _ more: [(String, String)] = []) -> Gauge {
+    Gauge(label: Self.prefix + name, dimensions: dimensions + more, factory: factory)
   }
 
   private func timer(_ name: String) -> Metrics.Timer {

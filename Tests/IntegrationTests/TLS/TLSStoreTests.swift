@@ -1,6 +1,7 @@
 #if TLS
   import Foundation
   import Logging
+  import MetricsTestKit
   import SharedState
   import SharedStateRedis
   import SharedStateRedisTesting
@@ -52,6 +53,48 @@
       #expect(told.first?.level == .error)
       #expect(told.first?.error == error.description)
       #expect(told.allSatisfy { $0.error?.contains("hunter2") == false })
+    }
+
+    @Test(
+      "A store says that a certificate expires within a day, and that it has expired while sessions are resumed",
+      arguments: ["TLSv1.2", "TLSv1.3"]
+    )
+    func expiringCertificates(version: String) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server(requiresIdentity: true, configuration: ["tls-protocols \(version)"])
+      let expiry = Date(timeIntervalSince1970: (Date.now.timeIntervalSince1970 + 30).rounded())
+      let style = Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted)
+      let until = expiry.formatted(style).replacing("T", with: "")
+      try server.show(try await authority.issue("expiring.pem", until: until))
+      let (journal, metrics) = (Journal(), TestMetrics())
+      let forwarder = try Forwarder(to: server.port)
+      let url = server.url.replacing(":\(server.port)", with: ":\(forwarder.port)")
+      var configuration = try RedisConfiguration(url: url)
+      configuration.retryQuickly(label: "service")
+      let store = RedisStore(configuration, logger: journal.logger("service"), metrics: metrics).endingWithTest
+      let share = Shared(wrappedValue: 0, .redis("count", store: store))
+      try await share.load()
+      let own = Date(timeIntervalSince1970: 2_208_988_800)
+      #expect(store.certificates.map(\.holder) == [.server, .own])
+      #expect(store.certificates.map(\.expires) == [expiry, own])
+      let warning = "The certificate of the server expires within a day"
+      try await eventually("a warning") { journal.entries(warning).map(\.level) == [.warning] }
+      try await eventually("an error") { journal.entries("has expired").map(\.level) == [.error] }
+      #expect(store.health == .live)
+      for certificate in store.certificates {
+        let gauges = metrics.recorders(
+          label: "shared_state_certificate_expires_seconds",
+          dimensions: [("certificate", certificate.holder.rawValue)]
+        )
+        #expect(gauges.map(\.lastValue) == [certificate.expires.timeIntervalSince1970])
+      }
+      // Sessions are resumed, so the store connects again, and says nothing new.
+      forwarder.cut()
+      try await eventually("another connection") {
+        metrics.counterTotal(label: "shared_state_disconnections") > 0 && store.health == .live
+      }
+      #expect(journal.entries("The certificate of").count == 2)
+      try await share.updateAtomically { $0 += 1 }
     }
 
     @Test("A store rereads the trusted authorities when the server's certificate comes from another one")
