@@ -58,8 +58,8 @@ public enum RedisAccess: Hashable, Sendable {
     if isCluster { commands += ["ssubscribe", "sunsubscribe", "pubsub|shardnumsub", "cluster|slots"] }
     guard self == .readWrite else { return commands }
     commands += [
-      "evalsha", "eval", "script|load", "set", "msetnx", "unlink", "rename", "pttl", "pexpire", "persist", "time",
-      "publish",
+      "evalsha", "eval", "script|load", "set", "msetnx", "unlink", "rename", "copy", "getrange", "pttl", "pexpire",
+      "persist", "time", "publish",
     ]
     return commands + (isCluster ? ["spublish"] : [])
   }

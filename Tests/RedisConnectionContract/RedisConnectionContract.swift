@@ -46,7 +46,7 @@ package struct RedisConnectionContract: Sendable, CustomStringConvertible {
   /// Every check, in the order of the documentation of the seam.
   package static let allChecks =
     connectionChecks + readChecks + trackingChecks + commitChecks + numberChecks + restoreChecks
-    + operationChecks + messageChecks
+    + operationChecks + messageChecks + baseChecks
 
   /// The promise, as a sentence.
   package let name: String

@@ -8,6 +8,7 @@ enum SimulatedTrace {
     case .read(let names): "\(request.id) read \(names.map(\.value))"
     case .summarize(let names, _): "\(request.id) summarize \(names.map(\.value))"
     case .watch(let names): "\(request.id) watch \(names.map(\.value))"
+    case .base(let key, _): "\(request.id) base \(key)"
     case .subscribe(let channels): "\(request.id) subscribe \(channels)"
     case .unsubscribe(let channels): "\(request.id) unsubscribe \(channels)"
     case .ping, .role, .vitals, .secret, .track: "\(request.id) \(request.command)"

@@ -90,7 +90,7 @@ extension Simulation {
     switch request.command {
     case .commit(let commit): names = commit.names
     case .restore(let restore): names = restore.names
-    case .ping, .role, .vitals, .secret, .track, .watch, .summarize, .read, .subscribe, .unsubscribe:
+    case .ping, .role, .vitals, .secret, .track, .watch, .summarize, .read, .base, .subscribe, .unsubscribe:
       recordTouch(by: request.command, service)
       try? server.send([request], from: connection.id)
       return
@@ -196,6 +196,19 @@ extension Simulation {
       written.includes = recorder.stored(operation.verified)
     }
     record(written)
+    if case .repair = operation.purpose, written.cause == .merge, written.includes == nil {
+      checkBase(of: operation, commit, before)
+    }
+  }
+
+  /// Checks that a merge does not give up a lost history if the server keeps the version at which the histories parted.
+  private func checkBase(of operation: SimulatedOperation, _ commit: Commit, _ stored: StoredValue) {
+    guard operation.box.policy.conflict.mergesHistories, let lost = operation.verified.meta, let meta = stored.meta,
+      let common = meta.lineage.commonVersion(with: lost.lineage), let key = commit.names.base(of: common),
+      server.keyspace.string(key, at: server.now) != nil,
+      [stored.document, operation.verified.document].allSatisfy({ $0.flatMap { SimulatedDocument($0) } != nil })
+    else { return }
+    failed("\(operation.box.place) gives up a lost history although the server keeps its base")
   }
 
   private func record(_ commit: RedisHistory.Commit) { recorder.record(.committed(commit)) }

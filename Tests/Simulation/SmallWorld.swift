@@ -459,7 +459,10 @@ struct SmallWorld {
     hasher.combine(replica.online?.repairs.absence?.stored)
     hasher.combine(replica.online?.repairs.absence?.verifiedChanges == replica.verified.changes)
     hasher.combine(replica.online?.repairs.wait)
-    hasher.combine(replica.verified.memory.entries)
+    for entry in replica.verified.memory.entries {
+      hasher.combine(entry.version)
+      hasher.combine(entry.document)
+    }
     hasher.combine(replica.inFlight?.lineage)
     hasher.combine(replica.inFlight?.operation)
     hasher.combine(replica.inFlight?.content)
@@ -481,6 +484,7 @@ struct SmallWorld {
     case .read: hasher.combine(0)
     case .summarize: hasher.combine(3)
     case .watch: hasher.combine(4)
+    case .base(let key, _): hasher.combine(key)
     case .subscribe(let channels), .unsubscribe(let channels): hasher.combine(channels)
     case .ping, .role, .vitals, .secret: hasher.combine(1)
     case .track(let redirect, _): hasher.combine(redirect)
@@ -496,6 +500,7 @@ struct SmallWorld {
       switch reply {
       case .values(let values): hasher.combine(values)
       case .summaries(let summaries): hasher.combine(summaries)
+      case .base(let content): hasher.combine(content)
       case .commit(let reply): hasher.combine(reply)
       case .failure(let error): hasher.combine(error)
       case .vitals(let vitals): hasher.combine(vitals)

@@ -10,7 +10,14 @@ extension HiredisConnection {
     isStaged: Bool = true
   ) {
     requirePurpose(.writer)
-    if !isStaged, encoder.stage(commit) { expectations.append(.staging) }
+    if !isStaged {
+      for kept in commit.kept {
+        encoder.keep(kept)
+        // What a server does not keep, it is asked for without success.
+        expectations.append(.ignored)
+      }
+      if encoder.stage(commit) { expectations.append(.staging) }
+    }
     encoder.commit(commit, bySource: attempt.isBySource)
     expectations.append(.commit(batch: batch, index: index, attempt: attempt))
   }

@@ -150,6 +150,10 @@ package final class HiredisConnection: RedisConnection {
     case .watch(let keys):
       requirePurpose(.writer)
       watch(keys, .watched(id: id))
+    case .base(let key, let maximumBytes):
+      requirePurpose(.writer)
+      encoder.readBase(at: key, maximumBytes: maximumBytes)
+      expectations.append(.base(id: id, maximumBytes: maximumBytes))
     case .commit(let commit):
       addCommit(commit, batch, index, ScriptAttempt(), isStaged: false)
     case .restore:
@@ -266,6 +270,9 @@ package final class HiredisConnection: RedisConnection {
       break
     case .watched(let id):
       answer(id, Self.failure(reply, "EXISTS") ?? .existing(Int(clamping: reply.integer)))
+    case .base(let id, let maximumBytes):
+      let content = reply.kind == .string ? KeptBase.content(reply.data, maximumBytes: maximumBytes) : nil
+      answer(id, Self.failure(reply, "GETRANGE") ?? .base(content))
     case .values(let read):
       try handleValues(of: read, reply)
     case .metas(let pending):

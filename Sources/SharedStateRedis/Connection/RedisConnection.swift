@@ -133,6 +133,8 @@ package struct RedisRequest: Sendable {
     case watch([KeyNames])
     /// Reads values and metas of some keys, each pair at one moment.
     case read([KeyNames])
+    /// Reads the document that this key keeps, if it has at most so many bytes.
+    case base(key: String, maximumBytes: Int)
     /// Runs the commit script.
     case commit(Commit)
     /// Runs the restore script; answered like a commit.
@@ -173,6 +175,8 @@ package enum RedisReply: Sendable {
   case values([StoredValue])
   /// One for each key of the request, in its order.
   case summaries([StoredSummary])
+  /// A kept document, or that the value was deleted; `nil`: the server has not kept it.
+  case base(StoredValue.Content?)
   case commit(CommitReply)
   case subscribed
   case unsubscribed

@@ -57,6 +57,11 @@ package struct ReplyBound: Equatable, Sendable {
     ReplyBound(bytes: 2 * bytes + growthBytes + keys * metaBytes, elements: 2 * keys, depth: 1)
   }
 
+  /// A part of a string, which has one byte more at the most, or a line.
+  static func document(bytes: Int) -> ReplyBound {
+    ReplyBound(bytes: bytes + lineBytes)
+  }
+
   /// The metas, or the channels, of some values.
   package static func metas(of keys: Int) -> ReplyBound {
     ReplyBound(bytes: growthBytes + keys * metaBytes, elements: 2 * keys, depth: 1)

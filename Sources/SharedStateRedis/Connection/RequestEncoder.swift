@@ -87,6 +87,25 @@ struct RequestEncoder {
     return true
   }
 
+  /// Keeps the document of a version.
+  func keep(_ kept: KeptBase) {
+    formatter.add("SET") { command in
+      command.argument(kept.key)
+      command.argument(kept.document ?? KeptBase.deletion)
+      command.argument("PX")
+      command.argument(UInt64(KeptBase.lifetimeInMilliseconds))
+    }
+  }
+
+  /// Reads what a key keeps, and one byte more than its document may have.
+  func readBase(at key: String, maximumBytes: Int) {
+    formatter.add("GETRANGE") { command in
+      command.argument(key)
+      command.argument("0")
+      command.argument(UInt64(maximumBytes))
+    }
+  }
+
   /// Runs the commit script, by its digest or by its source.
   func commit(_ commit: Commit, bySource: Bool) {
     let digest = bySource ? nil : digests.commit
@@ -114,7 +133,12 @@ struct RequestEncoder {
       } else {
         command.argument("")
       }
-      if let basis = commit.basis { command.argument(copying: basis) }
+      if let basis = commit.basis {
+        command.argument(copying: basis)
+      } else if let base = commit.base {
+        command.argument("")
+        command.argument(base)
+      }
     }
   }
 

@@ -277,7 +277,8 @@ package struct InProcessServer: Sendable {
     case .unsubscribe(let channels):
       clients[id]?.channels.subtract(channels.map { Name($0) })
       return .unsubscribed
-    case .summarize where isSubscribed, .watch where isSubscribed, .read where isSubscribed, .commit where isSubscribed,
+    case .summarize where isSubscribed, .watch where isSubscribed, .read where isSubscribed, .base where isSubscribed,
+      .commit where isSubscribed,
       .restore where isSubscribed, .secret where isSubscribed:
       // Under RESP2 a subscribed connection may do nothing but subscribe, unsubscribe and ping.
       return .failure(.serverError(code: "ERR"))
@@ -299,7 +300,15 @@ package struct InProcessServer: Sendable {
       return .existing(names.count { keyspace.value($0.value, at: now) != nil })
     case .read(let names):
       return .values(names.map { keyspace.stored($0, at: now) })
-    case .commit(let commit):
+    case .base(let key, let maximumBytes):
+      guard faults.permits(key: key) else { return .failure(Self.denied("GETRANGE", .key)) }
+      return .base(KeptBase.content(keyspace.string(key, at: now), maximumBytes: maximumBytes))
+    case .commit(var commit):
+      if faults.refusesBases {
+        (commit.base, commit.kept) = (nil, [])
+      } else if !faults.isReplica, faults.writeError == nil {
+        for kept in commit.kept where faults.permits(key: kept.key) { keyspace.keep(kept, at: now) }
+      }
       return run(of: id, on: commit.names) { $0.commit(commit, at: $1) }
     case .restore(let restore):
       return run(of: id, on: restore.names) { $0.restore(restore, at: $1) }

@@ -45,6 +45,7 @@ extension Keyspace {
       remove(names.value, at: now)
     }
 
+    if commit.basis == nil, let base = commit.base { keep(names.value, at: base, now) }
     // Like Lua, this computes with doubles.
     let largest = Double(Revision.largest.rawValue)
     let candidates: [Double] = [Double(previous) ?? 0, Double(commit.floor.rawValue)]
@@ -97,6 +98,18 @@ extension Keyspace {
       reply: Self.committed(revision: revision, parent: previous),
       announcement: announcement(meta, announcing, names, commit.secret, at: now)
     )
+  }
+
+  /// Keeps a document that only a service has.
+  mutating func keep(_ kept: KeptBase, at now: ServerTime) {
+    let expiry = now.milliseconds + Int64(KeptBase.lifetimeInMilliseconds)
+    set(kept.key, .string(kept.document ?? KeptBase.deletion), expiry: expiry)
+  }
+
+  /// Keeps a stored document, unless something is kept there already.
+  private mutating func keep(_ key: String, at base: String, _ now: ServerTime) {
+    if value(base, at: now) == nil, let value = value(key, at: now) { set(base, value) }
+    expire(base, at: now.milliseconds + Int64(KeptBase.lifetimeInMilliseconds), now: now)
   }
 
   /// The announcement with its proof. The given secret is stored if there is none.

@@ -23,6 +23,8 @@ package struct ServerFaults: Sendable {
   package var permittedChannels: String?
   /// Whether the server has become a replica.
   package var isReplica = false
+  /// Whether the server refuses COPY, and every write of a key that keeps a base.
+  package var refusesBases = false
   /// Whether the server refuses INFO.
   package var refusesInfo = false
   package var isPaused = false

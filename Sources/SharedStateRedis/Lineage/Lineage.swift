@@ -77,14 +77,17 @@ package struct Lineage: Hashable, Sendable {
     line(version.line).map { $0.revision >= version.revision } ?? false
   }
 
-  /// The newest common revision of a line that both name; ``Revision/none`` if they have no line in common.
-  func commonRevision(with other: Lineage) -> Revision {
-    var common = Revision.none
-    for line in lines {
-      guard let twin = other.line(line.id) else { continue }
-      common = max(common, min(line.revision, twin.revision))
+  /// The newest common version of a line that both name; `nil` if they have no line in common.
+  func commonVersion(with other: Lineage) -> Version? {
+    let common = lines.compactMap { line in
+      other.line(line.id).map { Version(line: line.id, revision: min(line.revision, $0.revision)) }
     }
-    return common
+    return common.max { $0.revision < $1.revision }
+  }
+
+  /// Whether a newer line was opened on this version, or has taken it in.
+  func leaves(_ version: Version) -> Bool {
+    others.contains { $0.id == version.line && $0.revision == version.revision }
   }
 
   /// The lineage of a commit that is about to be made.

@@ -99,6 +99,10 @@ extension LinkState {
       online?.vitals.heard(heard)
     case (.ping, .pong), (.role, .pong), (.subscribeInvalidations, .subscribed), (.unsubscribe, .unsubscribed):
       break
+    case (.base(let id, let version), .base(let content)):
+      received(content, of: version, for: id)
+    case (.base(let id, let version), .failure(let error)) where !error.concernsConnection:
+      received(nil, of: version, for: id)
     case (.vitals(let ids), .vitals(let vitals)):
       received(vitals, for: ids, epoch: epoch, now: now)
     case (.vitals(let ids), .failure(let error)) where !error.concernsConnection:

@@ -39,6 +39,23 @@ extension LinkState {
     return vitals
   }
 
+  /// Asks for the bases that replicas need for merges.
+  mutating func takeBases(into work: inout Work, now: Instant) {
+    while let (id, version) = online?.bases.takeQuestion() {
+      guard let (key, bytes) = members[id]?.base(of: version) else {
+        online?.bases.answered()
+        continue
+      }
+      request(.base(id, version), .base(key: key, maximumBytes: bytes), on: .writer, into: &work, now: now)
+    }
+  }
+
+  /// The server has answered what it keeps of a version; `nil`: nothing.
+  mutating func received(_ content: StoredValue.Content?, of version: Version, for id: ReplicaID) {
+    online?.bases.answered()
+    apply(members[id]?.replica.foundBase(content, of: version), to: id)
+  }
+
   mutating func vitalsRefused() {
     online?.vitals.refuse()
     report(.vitalsRefused, once: .vitalsRefused)
@@ -62,5 +79,12 @@ extension LinkState {
       apply(members[id]?.replica.counted(reported), to: id)
       look(forEditOf: id, now: now)
     }
+  }
+}
+
+extension LinkState.Member {
+  /// The key that keeps a version, and the size of the largest document there.
+  fileprivate func base(of version: Version) -> (key: String, bytes: Int)? {
+    replica.names.base(of: version).map { ($0, replica.policy.maximumBytes) }
   }
 }

@@ -25,6 +25,7 @@ extension LinkState {
       takeSecret(into: &work, now: now)
       takeTracking(into: &work, now: now)
       takeVitals(into: &work, now: now)
+      takeBases(into: &work, now: now)
       takeReads(into: &work, now: now)
       takeChecks(into: &work, now: now)
       takeCommits(into: &work, now: now)

@@ -42,6 +42,8 @@ package struct LinkState: Sendable {
     case read([(id: ReplicaID, number: UInt64)], bytes: Int, Vitals)
     case summarizeOnce(OnceRead)
     case readOnce(WaiterID, bytes: Int)
+    /// Reads what the server keeps of a version.
+    case base(ReplicaID, Version)
     case commit(ReplicaID, Operation, bytes: Int, sentAt: Instant)
   }
 
@@ -244,7 +246,7 @@ package struct LinkState: Sendable {
       measurements.settled()
     }
     if member.replica.mayTakeEffectYet { hasUndecided = true }
-    memories.forget(member.replica.verified.memory) { members[$0] != nil }
+    memories.forget(member.replica.verified.memory, of: id)
     if member.replica.policy.detectsForeignEdits { detecting -= 1 }
     if member.online?.isBehind ?? false { endWaitingForOne() }
     for concern in Retry.Concern.allCases { forget(Retry.Key(id, concern: concern)) }
@@ -320,6 +322,9 @@ package struct LinkState: Sendable {
       case .confirm: request(.confirmation, of: id, after: .zero)
       case .count:
         online?.vitals.ask(for: id)
+        wake()
+      case .readBase(let version):
+        online?.bases.ask(for: id, version)
         wake()
       case .wait(let grace): request(.grace(grace), of: id, after: configuration.duration(of: grace))
       case .commit:

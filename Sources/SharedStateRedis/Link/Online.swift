@@ -19,6 +19,7 @@ extension LinkState {
     var vitals: ServerVitals
     var secretReads: SecretReads
 
+    var bases = BaseReads()
     var reads = Reads()
     var checks = Verifications()
     var commits = Commits()

@@ -258,31 +258,38 @@ package struct DocumentCoder<Value>: Sendable {
 
   /// Merges the document that a server has lost with the one written there since, whichever fields are known here.
   func merged(_ fork: Fork.Documents) -> Replica.Encoded {
-    Replica.Encoded(stamp: 0, result: merge(fork).map { Replica.Documents(encoded: $0, merged: $0) })
+    let outcome = merge(fork)
+    var encoded = Replica.Encoded(
+      stamp: 0,
+      result: outcome.map { Replica.Documents(encoded: $0.document, merged: $0.document) }
+    )
+    encoded.overridden = (try? outcome.get().overridden) ?? 0
+    return encoded
   }
 
-  private func merge(_ fork: Fork.Documents) -> Coded<Data> {
-    let merged: Data
+  private func merge(_ fork: Fork.Documents) -> Coded<ThreeWayMerge.Outcome> {
+    let outcome: ThreeWayMerge.Outcome
     do {
       let stored = try formed(reading: fork.stored)
       // Without a type that distinguishes an enum from a struct, two objects without a base are merged as structs.
       let nothing = stored.forms == nil ? Data("{}".utf8) : nil
       let base = try (fork.base ?? nothing).map { try formed(reading: $0) }
-      merged =
-        ThreeWayMerge.merge(
-          raw: base?.document,
-          base: base,
-          mine: stored,
-          theirs: try JSONDocument(parsing: fork.verified),
-          removal: rules.removal
-        ).document
+      outcome = ThreeWayMerge.merge(
+        raw: base?.document,
+        base: base,
+        mine: stored,
+        theirs: try JSONDocument(parsing: fork.verified),
+        removal: rules.removal,
+        isBaseExact: fork.isBaseExact
+      )
     } catch {
       return .failure(.conflict(name: rules.name, local: fork.verified, stored: fork.stored))
     }
+    let merged = outcome.document
     if merged.count > max(fork.stored.count, fork.verified.count), let error = sizeError(of: merged) {
       return .failure(error)
     }
-    return accept(merged).map { _ in merged }
+    return accept(merged).map { _ in outcome }
   }
 
   /// A stored document, with the facts that the type knows about it.

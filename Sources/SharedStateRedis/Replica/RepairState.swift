@@ -16,6 +16,8 @@ struct RepairState: Sendable {
     let kind: Kind
     /// The stored value that was found. The repair takes effect only if it is still stored.
     let stored: StoredValue
+    /// The version whose document the server is asked for, to be the base of a merge.
+    fileprivate(set) var asked: Version?
     /// The result of a merge.
     fileprivate(set) var merged: Fork.Merged?
   }
@@ -71,6 +73,16 @@ struct RepairState: Sendable {
   /// There is nothing to repair, or no longer.
   mutating func drop() {
     repair = nil
+  }
+
+  /// Asks the server for the base of a merge.
+  mutating func ask(for version: Version) {
+    repair?.asked = version
+  }
+
+  /// The server has answered, if that was the question.
+  mutating func answered(_ version: Version) {
+    if repair?.asked == version { repair?.asked = nil }
   }
 
   /// Notes the result of merging two histories.

@@ -114,7 +114,8 @@ extension Replica {
       online?.repairs.adopted(revision, read: questions.nextRead)
       return [.report(.adopted(revision)), .read]
     case .merge, .giveBack:
-      guard revision > lastVerified.revision, !commit.isRedrafted else { return [.report(.merged(revision)), .read] }
+      let reports = reports(of: commit, repair, revision)
+      guard revision > lastVerified.revision, !commit.isRedrafted else { return reports + [.read] }
       let meta = madeMeta(commit, revision, parent)
       verified.add(meta, commit.content, commit.sighting)
       var actions: [Action] = []
@@ -123,8 +124,26 @@ extension Replica {
       }
       // Only the server knows whether and when it expires.
       confirmed.doubtExpiry()
-      return [.report(.merged(revision))] + actions
+      return reports + actions
     }
+  }
+
+  /// What a merge has done with the verified version, or with one that was written back.
+  private mutating func reports(
+    of commit: OutstandingCommit,
+    _ repair: RepairState.Repair,
+    _ revision: Revision
+  ) -> [Action] {
+    guard repair.kind == .merge else { return [.report(.restored(revision))] }
+    let merged: [Action] = commit.loss == .whole ? [] : [.report(.merged(revision))]
+    guard let loss = commit.loss else { return merged }
+    let lost = lastVerified.meta
+    let report = Incident.unmerged(lost: lastVerified.revision, stored: repair.stored.revision, loss)
+    guard lost?.isMade(by: policy.writer) ?? false else { return merged + [.report(report)] }
+    reports.saveFailed()
+    let documents = (lastVerified.content.document, repair.stored.document)
+    let error = RedisSharedStateError.conflict(name: name, local: documents.0, stored: documents.1)
+    return merged + [.report(report), .status(.saveError(error))]
   }
 
   /// The meta made by a commit that was sent with several lineages, if a later version includes one of them.

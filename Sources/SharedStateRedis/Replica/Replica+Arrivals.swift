@@ -143,6 +143,15 @@ extension Replica {
     return judge(absence.stored, absence.isFirst, vitals) + advance()
   }
 
+  /// The server was asked for the document of a version, as the base of a merge.
+  ///
+  /// - Parameter content: `nil` if the server has not kept it. Then the merge makes do with what is remembered here.
+  mutating func foundBase(_ content: StoredValue.Content?, of version: Version) -> [Action] {
+    if let content { verified.memory.remember(content.document, of: version) }
+    online?.repairs.answered(version)
+    return advance()
+  }
+
   /// The grace period for other services is over.
   mutating func graceEnded(_ grace: Grace) -> [Action] {
     online?.repairs.end(grace) ?? false ? [.read] : []
@@ -340,7 +349,9 @@ extension Replica {
       return reportLoss(of: stored) + actions
     case .merge:
       online?.repairs.plan(.merge, of: stored)
-      return reportLoss(of: stored)
+      guard case .ask(let version) = fork(from: stored, mayAsk: true) else { return reportLoss(of: stored) }
+      online?.repairs.ask(for: version)
+      return reportLoss(of: stored) + [.readBase(version)]
     case .giveBack:
       online?.repairs.plan(.giveBack, of: stored)
       return reportLoss(of: stored)

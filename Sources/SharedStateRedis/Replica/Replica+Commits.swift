@@ -38,6 +38,8 @@ extension Replica {
     var expectation = Expectation()
     /// The lineages that it was sent with, in order.
     var lineages: [Lineage.Draft] = []
+    /// What a merge gives up; `nil`: nothing.
+    var loss: HistoryLoss?
     /// Whether the box shows the sent document.
     var isReflected = false
     /// Whether its document merges a local change with changes of other services.
@@ -211,7 +213,7 @@ extension Replica {
         lineage = Lineage.Draft(continuing: stored, era: era, opening: line)
         guard let outcome = wholeOutcome(of: repair) ?? repair.merged?.outcome else { break }
         if let included = outcome.included { lineage.include(included) }
-        commit.content = outcome.content
+        (commit.content, commit.loss) = (outcome.content, outcome.loss)
       case .giveBack:
         lineage = Lineage.Draft(continuing: verifiedLineage?.closed, era: era, opening: line)
         commit.content = lastVerified.content
@@ -233,12 +235,16 @@ extension Replica {
   }
 
   /// How the stored and the verified history are reconciled.
-  func fork(of repair: RepairState.Repair) -> Fork {
+  func fork(of repair: RepairState.Repair) -> Fork { fork(from: repair.stored, mayAsk: repair.asked != nil) }
+
+  /// How a stored value and the verified history are reconciled.
+  func fork(from stored: StoredValue, mayAsk: Bool) -> Fork {
     Fork(
-      stored: repair.stored,
+      stored: stored,
       verified: lastVerified,
       memory: verified.memory,
-      isMerged: policy.conflict.mergesHistories
+      isMerged: policy.conflict.mergesHistories,
+      mayAsk: mayAsk
     )
   }
 
@@ -248,8 +254,12 @@ extension Replica {
 
   /// Whether two histories have yet to be merged, without the lock.
   private func awaitsMerge(_ repair: RepairState.Repair) -> Bool {
-    guard repair.kind == .merge, case .merge(let documents) = fork(of: repair) else { return false }
-    return repair.merged?.documents != documents
+    guard repair.kind == .merge else { return false }
+    switch fork(of: repair) {
+    case .ask: return true
+    case .merge(let documents): return repair.merged?.documents != documents
+    case .whole: return false
+    }
   }
 
   /// Whether a commit without a reply may still take effect.
@@ -323,6 +333,7 @@ extension Replica {
       lineage: outstanding.lineage,
       basis: outstanding.expectation.basis
     )
+    keepBases(of: outstanding, in: &commit)
     if case .repair(let repair) = outstanding.purpose, repair.kind == .adopt {
       let isDeletion = repair.stored.content == .absent
       commit.content = isDeletion ? .adoptedDeletion : .adopted(inlineLimit: policy.inlineLimit)
@@ -331,6 +342,33 @@ extension Replica {
       commit.content = .document(document, isLarge: document.count > policy.inlineLimit)
     }
     return commit
+  }
+
+  /// Keeps the versions at which a fork of the histories may begin: the one that a new line is opened on, and the one
+  /// that a repair takes into another line.
+  private func keepBases(of outstanding: OutstandingCommit, in commit: inout Commit) {
+    // Most commits continue the line of their parent.
+    let parent = outstanding.expectation.meta
+    var repair: RepairState.Repair.Kind?
+    if case .repair(let mended) = outstanding.purpose { repair = mended.kind }
+    guard let line = outstanding.lineage?.line, repair != nil || parent?.lineage.own?.id != line,
+      policy.conflict.mergesHistories
+    else { return }
+    if let parent, parent.lineage.own?.id != line, let key = names.base(of: parent.version) {
+      let known = verified.memory.document(of: parent.version)
+      switch outstanding.expectation.content {
+      case .document(let document) where repair != .adopt && (known ?? document) == document:
+        if document.count <= policy.maximumBytes { commit.base = key }
+      case .document, .absent, .oversized, .otherType:
+        // Another document is stored beside the meta, or none.
+        if let known { commit.kept.append(KeptBase(key: key, document: known)) }
+      }
+    }
+    guard repair != nil, outstanding.loss != .whole, let lost = lastVerified.meta, lost.version != parent?.version,
+      lost.lineage.own?.id != line,
+      let key = names.base(of: lost.version), let document = verified.memory.document(of: lost.version)
+    else { return }
+    commit.kept.append(KeptBase(key: key, document: document))
   }
 
   /// The meta to write beside a restored version.

@@ -36,6 +36,8 @@ extension Replica {
     package var refused: [UInt64: RedisSharedStateError] = [:]
     /// Whether the change is valid by itself but not together with the stored document, so that it yields to that.
     var givesWay = false
+    /// In how many places the stored document has overridden a change of the lost one.
+    var overridden = 0
 
     package init(stamp: UInt64, result: Result<Documents?, RedisSharedStateError>) {
       self.stamp = stamp
@@ -159,9 +161,11 @@ extension Replica {
     if let repair = online?.repairs.repair, repair.kind == .merge, case .merge(documents) = fork(of: repair) {
       let merged = try? encoded.result.get()?.merged
       // If the two cannot be merged, the stored document stays. A service that knows more may still merge them.
+      let places = encoded.overridden > 0 ? HistoryLoss.places(encoded.overridden) : nil
       let outcome = Fork.Outcome(
         content: .document(merged ?? documents.stored),
-        included: merged.flatMap { _ in lastVerified.meta?.lineage }
+        included: merged.flatMap { _ in lastVerified.meta?.lineage },
+        loss: merged == nil ? .whole : places
       )
       online?.repairs.merged(Fork.Merged(documents: documents, outcome: outcome))
     }

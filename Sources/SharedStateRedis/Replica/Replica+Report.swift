@@ -54,6 +54,9 @@ extension Replica.Action {
       case .readLater: text = "Reading the value when it has expired."
       case .confirm: text = "Reading the value, because a message of another history has arrived."
       case .count: text = "Asking whether the server has evicted keys, because the value is missing."
+      case .readBase(let version):
+        text = "Reading the version at which two histories have parted."
+        revision = version.revision
       case .wait: text = "Waiting for other services to repair the value."
       case .commit: text = "Committing."
       case .settled: text = "No local change is pending any more."
@@ -66,7 +69,7 @@ extension Replica.Action {
         text = "Reporting an incident."
         switch incident {
         case .restored(let revision), .adopted(let revision), .merged(let revision): self.revision = revision
-        case .lostHistory(let confirmed, _): revision = confirmed
+        case .lostHistory(let confirmed, _), .unmerged(let confirmed, _, _): revision = confirmed
         case .unversioned, .incomplete, .missedMessage, .gaveUp, .undecodable: break
         }
       }

@@ -87,6 +87,8 @@ package struct Replica: Sendable {
     case confirm
     /// Ask how many keys the server has evicted, and call ``Replica/counted(_:)`` with the answer.
     case count
+    /// Ask the server for the document of this version, and call ``Replica/foundBase(_:of:)`` with the answer.
+    case readBase(Version)
     /// Call ``Replica/graceEnded(_:)`` when the grace period is over.
     case wait(Grace)
     /// There is something to commit: call ``Replica/takeCommit(vitals:nextOperation:)`` and
@@ -120,6 +122,8 @@ package struct Replica: Sendable {
     case merged(Revision)
     /// A program has edited or deleted the value without a revision, and this service may not give it one.
     case unversioned(isDeletion: Bool)
+    /// Changes that the server had lost were given up for others that were stored since.
+    case unmerged(lost: Revision, stored: Revision, HistoryLoss)
     /// A commit has taken effect, but its revision could not be recorded, or it could not be announced.
     case incomplete(CommitShortfall)
     /// A message was lost in transit.

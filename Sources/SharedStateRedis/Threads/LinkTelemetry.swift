@@ -125,6 +125,17 @@ package final class LinkTelemetry: Sendable {
         of: "merged",
         ["name": "\(name)", "revision": "\(revision)"]
       )
+    case .unmerged(let lost, let stored, let loss):
+      var metadata: Logger.Metadata = ["name": "\(name)", "lost": "\(lost)", "stored": "\(stored)"]
+      if case .places(let count) = loss { metadata["places"] = "\(count)" }
+      log(
+        loss == .whole
+          ? "Changes that Redis lost could not be merged with those written since, which stay."
+          : "Changes that Redis lost were overridden by changes to the same places written since, which stay.",
+        .error,
+        of: "unmerged",
+        metadata
+      )
     case .gaveUp(let error):
       let name = RedisName.printable(name)
       log("A local change was given up.", .error, of: "given_up", ["name": "\(name)", "error": "\(error)"])

@@ -57,6 +57,11 @@ package struct Commit: Sendable {
   package var basis: Data?
   /// The newest known secret of the namespace, which is stored if there is none; `nil`: none is known.
   package var secret: Secret?
+  /// The key that keeps the stored document, which this commit replaces; `nil`: the commit continues the line of its
+  /// version. A commit with a basis keeps nothing.
+  package var base: String?
+  /// What is kept of other versions, as the bases of later merges.
+  package var kept: [KeptBase] = []
 
   package init(
     names: KeyNames,
@@ -82,6 +87,30 @@ package struct Commit: Sendable {
     self.seen = seen
     self.lineage = lineage
     self.basis = basis
+  }
+}
+
+/// The document of a version that only a service has, on its way to the key that keeps it.
+package struct KeptBase: Hashable, Sendable {
+  /// How long a base is kept. A service whose connection is cut off for longer merges with what it remembers itself. A
+  /// day covers a night in which nobody mends a network, and limits the memory that many failovers take.
+  package static let lifetimeInMilliseconds = 86_400_000
+  /// What is kept of a deleted value. No document is this.
+  package static let deletion = Data("-".utf8)
+
+  /// ``KeyNames/base(of:)``
+  package var key: String
+  /// `nil` if the value was deleted.
+  package var document: Data?
+
+  package init(key: String, document: Data?) {
+    (self.key, self.document) = (key, document)
+  }
+
+  /// What is stored at a key of this kind.
+  package static func content(_ stored: Data?, maximumBytes: Int) -> StoredValue.Content? {
+    guard let stored, !stored.isEmpty, stored.count <= maximumBytes else { return nil }
+    return stored == deletion ? .absent : .document(stored)
   }
 }
 

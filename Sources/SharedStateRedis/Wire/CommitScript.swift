@@ -17,7 +17,11 @@
 /// - the text of the new lineage in front of the revision and the text behind it; both empty if no lineage is written;
 /// - the secret to store if there is none; empty: the writer knows none;
 /// - the digest of the document, which is empty unless the kind is `s`;
-/// - optionally the expected document.
+/// - optionally the expected document;
+/// - or, behind an empty string, the key that keeps the stored document, if the commit opens a line over it.
+///
+/// That key is no key of the script: a server that refuses it, or COPY, still takes the commit. It has the hash tag of
+/// the others.
 ///
 /// The service makes the lineage, because it knows the version that it expects. Reading the lineage in the script would
 /// cost more than the commit.
@@ -112,7 +116,7 @@ package enum CommitScript {
   private static func source(publishing command: String) -> String {
     """
     local value, meta, operations, place, staging = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-    local channel, expected, floor, writer, nonce, number, kind, document, lifetime, seen, head, tail, given, digest, basis = unpack(ARGV)
+    local channel, expected, floor, writer, nonce, number, kind, document, lifetime, seen, head, tail, given, digest, basis, base = unpack(ARGV)
     local stored = redis.call('MGET', meta, operations, place)
     \(prove)
     \(readRevision)
@@ -151,7 +155,7 @@ package enum CommitScript {
         conflicts = type == 'none'
       elseif kind == 'x' then
         conflicts = type ~= 'none'
-      elseif basis and expected ~= '*' then
+      elseif basis and not base and expected ~= '*' then
         conflicts = type ~= 'string' or not isStored(value, basis)
       elseif expected == '0' then
         conflicts = not replaces and type == 'string'
@@ -177,6 +181,12 @@ package enum CommitScript {
     end
     -- Nothing is written before it is certain that the staged document exists.
     if kind == 'r' and redis.call('EXISTS', staging) == 0 then return {'staging'} end
+
+    -- A fork of the histories begins with this version. COPY never passes it through Lua.
+    if base then
+      redis.pcall('COPY', value, base)
+      redis.pcall('PEXPIRE', base, '\(KeptBase.lifetimeInMilliseconds)')
+    end
 
     local time = redis.call('TIME')
     local now = time[1] * 1000000 + time[2]

@@ -40,6 +40,13 @@ package struct KeyNames: Sendable {
     "\(namespace)changes:{\(value)}" + (database == 0 ? "" : "@\(database)")
   }
 
+  /// The key that keeps the document of a version at which a newer line was opened; `nil` if the version names no line.
+  package func base(of version: Version) -> String? {
+    guard let line = version.line else { return nil }
+    let namespace = String(decoding: value.utf8.dropLast(name.utf8.count), as: UTF8.self)
+    return "\(namespace)base:{\(value)}:\(line)=\(version.revision)"
+  }
+
   /// A temporary key, used by this operation only, for a document on its way to the value's key.
   package func staging(for operation: Operation) -> String {
     // The operations key already ends with the hash tag.

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting
@@ -60,6 +61,9 @@ struct FailoverTests {
     try await $count.load()
     #expect(try scene.replica.command("GET", "count").text == "50")
     #expect(journal.entries(Journal.lostHistory, of: "service", name: "count").count == 1)
+    // The service that had the lost change acknowledged learns of the loss.
+    try await $count.status { ($0.saveError as? RedisSharedStateError)?.code == .conflict }
+    #expect(journal.entries(Journal.unmerged, of: "service", name: "count").map(\.level) == [.error])
     #expect(journal.entries(Journal.restored) == [])
   }
 
@@ -107,6 +111,8 @@ struct FailoverTests {
     let stored = try #require(try scene.replica.command("GET", "config").text)
     #expect(try JSONDecoder().decode(Document.self, from: Data(stored.utf8)) == merged)
     #expect(journal.entries(Journal.merged).count == 1)
+    try await share.status { ($0.saveError as? RedisSharedStateError)?.code == .conflict }
+    #expect(journal.entries(Journal.unmerged).map(\.level) == [.error])
     #expect(!journal.entries(Journal.lostHistory, of: "first", name: "config").isEmpty)
   }
 

@@ -66,6 +66,7 @@ final class Journal: Sendable {
 extension Journal {
   static let restored = "Restored a value"
   static let unproven = "does not prove"
+  static let unmerged = "Changes that Redis lost"
   static let merged = "Merged a value that Redis lost"
   static let adopted = "Adopted an external edit"
   static let lostHistory = "lost the newest version"

@@ -64,6 +64,18 @@ struct LineageTests {
     #expect(ChangeMessage(payload: payload) == message)
   }
 
+  @Test("Two lineages have in common the newest version of a line that both name")
+  func common() {
+    let first = lineage([(Self.second, 9), (Self.first, 5)])
+    let other = lineage([(Self.first, 8)])
+    #expect(first.commonVersion(with: other) == Version(line: Self.first, revision: Revision(5)))
+    #expect(other.commonVersion(with: first) == Version(line: Self.first, revision: Revision(5)))
+    #expect(first.commonVersion(with: lineage([(LineID(7), 8)], rest: 9)) == nil)
+    #expect(first.leaves(Version(line: Self.first, revision: Revision(5))))
+    #expect(!first.leaves(Version(line: Self.first, revision: Revision(4))))
+    #expect(!first.leaves(Version(line: Self.second, revision: Revision(9))))
+  }
+
   @Test("A commit continues the line of its era, or opens a new line in another era")
   func continuing() {
     let parent = lineage([(Self.first, 7)])

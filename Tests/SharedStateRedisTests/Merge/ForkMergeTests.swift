@@ -29,13 +29,23 @@ struct ForkMergeTests {
     verified: String,
     options: RedisSharedKey<Shop>.Options = .init()
   ) -> Result<String?, RedisSharedStateError> {
+    encoded(base: base, stored: stored, verified: verified, options: options).result
+      .map { $0.map { String(decoding: $0.merged, as: UTF8.self) } }
+  }
+
+  private func encoded(
+    base: String?,
+    stored: String,
+    verified: String,
+    options: RedisSharedKey<Shop>.Options = .init()
+  ) -> Replica.Encoded {
     let coder = RedisSharedKey("shop", store: .inProcess(), options: options).coder(completedBy: Shop())
     let fork = Fork.Documents(
       base: base.map { Data($0.utf8) },
       stored: Data(stored.utf8),
       verified: Data(verified.utf8)
     )
-    return coder.merged(fork).result.map { $0.map { String(decoding: $0.merged, as: UTF8.self) } }
+    return coder.merged(fork)
   }
 
   @Test("FieldsMerge: are merged element by element, with the unknown fields of both sides")
@@ -50,6 +60,44 @@ struct ForkMergeTests {
       #"{"items":[{"id":2,"price":1},{"id":1,"price":5,"x":7},{"id":3,"price":1}],"tags":["b","c"],"#
       + #""visits":17,"new":{"a":2,"b":3}}"#
     #expect(merged == .success(expected))
+  }
+
+  @Test(
+    "The places where the server's change has overridden a lost one are counted, and no others",
+    arguments: [
+      (#"{"minimum":1}"#, #"{"minimum":2}"#, #"{"minimum":3,"maximum":9}"#, 1),
+      (#"{"minimum":1}"#, #"{"minimum":2}"#, #"{"minimum":2,"maximum":9}"#, 0),
+      (#"{"minimum":1,"maximum":5}"#, #"{"minimum":2,"maximum":6}"#, #"{"minimum":3,"maximum":7}"#, 2),
+      // Both have counted, which adds up.
+      (#"{"visits":1}"#, #"{"visits":5}"#, #"{"visits":3}"#, 0),
+      // The price was changed, and the element removed.
+      (#"{"items":[{"id":1,"price":1}]}"#, #"{"items":[]}"#, #"{"items":[{"id":1,"price":2}]}"#, 1),
+      (#"{"items":[{"id":1,"price":1}]}"#, #"{"items":[{"id":1,"price":2}]}"#, #"{"items":[]}"#, 1),
+      (#"{"items":[{"id":1,"price":1}]}"#, #"{"items":[]}"#, #"{"items":[{"id":1,"price":1},{"id":2,"price":1}]}"#, 0),
+      (#"{"tags":["a"]}"#, #"{"tags":["b"]}"#, #"{"tags":["a","c"]}"#, 0),
+    ]
+  )
+  func overridden(base: String, stored: String, verified: String, count: Int) {
+    #expect(encoded(base: base, stored: stored, verified: verified).overridden == count)
+  }
+
+  @Test("What both have counted since adds up, but not over an older base, which would count their common part twice")
+  func counts() throws {
+    let coder = RedisSharedKey<Shop>("shop", store: .inProcess(), options: .init()).coder(completedBy: Shop())
+    // They have parted at 5.
+    for (base, isExact, visits, overridden) in [(5, true, 10, 0), (1, false, 8, 1)] {
+      let fork = Fork.Documents(
+        base: Data(#"{"visits":\#(base),"minimum":1}"#.utf8),
+        stored: Data(#"{"visits":8,"minimum":1}"#.utf8),
+        verified: Data(#"{"visits":7,"minimum":2}"#.utf8),
+        isBaseExact: isExact
+      )
+      let encoded = coder.merged(fork)
+      let documents = try encoded.result.get()
+      let merged = try #require(documents).merged
+      #expect(String(decoding: merged, as: UTF8.self) == #"{"visits":\#(visits),"minimum":2}"#)
+      #expect(encoded.overridden == overridden)
+    }
   }
 
   @Test("FieldsMerge: in a field that both have changed, the server's change wins")

@@ -84,6 +84,8 @@ extension KeyNames {
 }
 
 extension Replica.Action {
+  var isReport: Bool { if case .report = self { true } else { false } }
+
   var toShow: Replica.StateToShow? { if case .show(let toShow) = self { toShow } else { nil } }
 }
 

@@ -78,14 +78,141 @@ struct ReplicaForkTests {
     #expect(write.commit?.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == true)
   }
 
-  @Test("Without the common base, the stored document is kept and does not claim to include the lost one")
-  func forgottenBase() throws {
+  /// The version at which the histories have parted.
+  private let parting = Version(line: .old, revision: Revision(51))
+
+  @Test("AcknowledgedSurvives: the base that nobody remembers here is read from the server")
+  func askedBase() throws {
     var replica = Replica.holding(.document(52, #"{"a":1,"b":2}"#, .old(52)))
     replica.reconnect(Replica.Circumstances(runID: "2"))
+    let stored = StoredValue.document(20, #"{"a":3}"#, .new(20, after: 51))
+    #expect(replica.stored(stored, vitals: .successor).contains(.readBase(parting)))
+    // It asks once, and merges nothing before the answer.
+    #expect(!replica.stored(stored, vitals: .successor).contains(.readBase(parting)))
+    #expect(replica.takeRepair(vitals: .successor) == nil)
+    #expect(replica.foundBase(.document(Data(#"{"a":1}"#.utf8)), of: parting).contains(.commit))
+    #expect(try replica.sentRepair(vitals: .successor).text == #"{"a":3,"b":2}"#)
+  }
+
+  @Test("AcknowledgedSurvives: without the base, an older common ancestor is used")
+  func olderAncestor() throws {
+    var replica = Replica.holding(.document(40, #"{"a":1,"c":1}"#, .old(40)))
+    endShowing(
+      replica.stored(.document(52, #"{"a":1,"b":2,"c":2}"#, .old(52)), vitals: .calm),
+      in: &replica,
+      outcome: .shown
+    )
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    _ = replica.stored(.document(20, #"{"a":3,"c":2}"#, .new(20, after: 51)), vitals: .successor)
+    _ = replica.foundBase(nil, of: parting)
+    #expect(try replica.sentRepair(vitals: .successor).text == #"{"a":3,"b":2,"c":2}"#)
+    let reply = CommitReply.committed(revision: Revision(100), parent: Revision(20))
+    let actions = replica.committed(reply, operation: .number(99), vitals: .successor)
+    #expect(actions.filter(\.isReport) == [.report(.merged(Revision(100)))])
+  }
+
+  @Test(
+    "Without any common ancestor, the stored document is kept, which does not claim to include the lost one, and the loss is reported",
+    arguments: ["me", "other"]
+  )
+  func forgottenBase(writer: String) throws {
+    let lost = #"{"a":1,"b":2}"#
+    var replica = Replica.holding(.document(52, lost, .old(52), writer: writer))
+    replica.reconnect(Replica.Circumstances(runID: "2"))
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
+    _ = replica.foundBase(nil, of: parting)
     let write = try replica.sentRepair(vitals: .successor)
     #expect(write.text == #"{"a":3}"#)
     #expect(write.commit?.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == false)
+    let reply = CommitReply.committed(revision: Revision(100), parent: Revision(20))
+    let actions = replica.committed(reply, operation: .number(99), vitals: .successor)
+    #expect(actions.filter(\.isReport) == [.report(.unmerged(lost: Revision(52), stored: Revision(20), .whole))])
+    let error = RedisSharedStateError.conflict(
+      name: "flags",
+      local: Data(lost.utf8),
+      stored: Data(#"{"a":3}"#.utf8)
+    )
+    #expect(actions.contains(.status(.saveError(error))) == (writer == "me"))
+  }
+
+  @Test("A change that the stored document overrides in one place is reported, and the others are merged")
+  func overridden() throws {
+    var replica = failedOver(#"{"a":2,"b":2}"#)
+    _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
+    #expect(try replica.sentRepair(vitals: .successor).text == #"{"a":3,"b":2}"#)
+    let reply = CommitReply.committed(revision: Revision(100), parent: Revision(20))
+    let actions = replica.committed(reply, operation: .number(99), vitals: .successor)
+    let loss = Replica.Incident.unmerged(lost: Revision(52), stored: Revision(20), .places(1))
+    #expect(actions.filter(\.isReport) == [.report(.merged(Revision(100))), .report(loss)])
+  }
+
+  @Test(
+    "AcknowledgedSurvives: any number of changes on both sides is merged, whatever the value's size",
+    arguments: [1, 8, 1_000],
+    [1, 10, 100]
+  )
+  func manyChanges(count: Int, kilobytes: Int) throws {
+    let padding = String(repeating: "x", count: kilobytes * 1_024)
+    func text(_ old: Int, _ new: Int) -> String { #"{"old":\#(old),"new":\#(new),"text":"\#(padding)"}"# }
+    var replica = Replica.holding(.document(51, text(0, 0), .old(51)))
+    for change in 1...count {
+      let revision = UInt64(51 + change)
+      let message = ChangeMessage.set(revision, text(change, 0), .old(revision))
+      endShowing(replica.announced(message, vitals: .calm), in: &replica, outcome: .shown)
+    }
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    let revision = UInt64(20 + count)
+    let stored = StoredValue.document(revision, text(0, count), .new(revision, after: 51))
+    if replica.stored(stored, vitals: .successor).contains(.readBase(parting)) {
+      _ = replica.foundBase(.document(Data(text(0, 0).utf8)), of: parting)
+    }
+    #expect(try replica.sentRepair(vitals: .successor).text == text(count, count))
+  }
+
+  @Test("AcknowledgedSurvives: where the server keeps no base, a large value is merged with what is remembered here")
+  func rememberedLarge() throws {
+    let padding = String(repeating: "x", count: 100 * 1_024)
+    var replica = failedOver(#"{"a":1,"b":2,"text":"\#(padding)"}"#, base: #"{"a":1,"text":"\#(padding)"}"#)
+    let stored = StoredValue.document(20, #"{"a":3,"text":"\#(padding)"}"#, .new(20, after: 51))
+    #expect(!replica.stored(stored, vitals: .successor).contains(.readBase(parting)))
+    #expect(try replica.sentRepair(vitals: .successor).text == #"{"a":3,"b":2,"text":"\#(padding)"}"#)
+  }
+
+  @Test("Only a commit that opens a line over a stored version has the server keep that version")
+  func kept() throws {
+    for era in [Vitals.calm, .successor] {
+      var replica = Replica.holding(.document(51, #"{"a":1}"#, .old(51)))
+      replica.reconnect(Replica.Circumstances(runID: "2"))
+      _ = replica.stored(.document(51, #"{"a":1}"#, .old(51)), vitals: era)
+      _ = replica.changed()
+      #expect(replica.beginsEncoding() == true)
+      _ = replica.encoded(.success(Data(#"{"a":2}"#.utf8)), stamp: 1, operation: .number(1))
+      let commit = try #require(replica.takeWrite(vitals: era)?.commit)
+      #expect(commit.base == (era == .calm ? nil : "base:{flags}:0000000000000001=51"))
+      #expect(commit.kept == [])
+    }
+  }
+
+  @Test("AcknowledgedSurvives: what a merge takes in is kept for services that know a later version of it")
+  func keptLost() throws {
+    var replica = failedOver()
+    _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
+    let lost = KeptBase(key: "base:{flags}:0000000000000001=52", document: Data(#"{"a":1,"b":2}"#.utf8))
+    #expect(try replica.sentRepair(vitals: .successor).commit?.kept == [lost])
+  }
+
+  @Test("AcknowledgedSurvives: an external edit is adopted in another era with the version that it was made over")
+  func keptEdited() throws {
+    var replica = Replica.holding(.document(51, #"{"a":1}"#, .old(51)))
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    let edited = StoredValue.document(51, #"{"a":7}"#, .old(51))
+    endShowing(replica.stored(edited, vitals: .successor), in: &replica, outcome: .shown)
+    _ = replica.graceEnded(.moment)
+    endShowing(replica.stored(edited, vitals: .successor), in: &replica, outcome: .shown)
+    let adoption = try #require(try replica.sentRepair(vitals: .successor).commit)
+    #expect(adoption.isAdoption)
+    #expect(adoption.base == nil)
+    #expect(adoption.kept == [KeptBase(key: "base:{flags}:0000000000000001=51", document: Data(#"{"a":1}"#.utf8))])
   }
 
   @Test("Unrelated histories are merged, but a stored deletion is kept")

@@ -30,6 +30,8 @@ package struct ThreeWayMerge {
     package var document: Data
     /// Whether the document differs from theirs. If not, it is theirs byte for byte, and need not be sent.
     package var isChanged: Bool
+    /// In how many places mine has replaced a different change of theirs.
+    package var overridden = 0
   }
 
   /// A value that both sides have, by the numbers of its nodes.
@@ -65,17 +67,21 @@ package struct ThreeWayMerge {
   let mine: FormedDocument
   private let theirs: JSONDocument
   let removal: RemovalPolicy
+  private let isBaseExact: Bool
   /// A list instead of recursion, because deep documents could exhaust the stack.
   private var pending: [Work] = []
   var text = MergedText()
+  private var overridden = 0
 
   private init(
     raw: JSONDocument?,
     base: FormedDocument?,
     mine: FormedDocument,
     theirs: JSONDocument,
-    removal: RemovalPolicy
+    removal: RemovalPolicy,
+    isBaseExact: Bool
   ) {
+    self.isBaseExact = isBaseExact
     self.raw = raw
     // Never looked at when there is no base.
     self.base = base ?? mine
@@ -92,14 +98,25 @@ package struct ThreeWayMerge {
   ///   - mine: My value, encoded.
   ///   - theirs: The document that is stored now.
   ///   - removal: Decides about a value that one side has removed and the other has changed.
+  ///   - isBaseExact: Whether mine and theirs have nothing in common that the base lacks. Otherwise a type with a merge
+  ///     of its own is a leaf, because it would take what they have in common for the change of either, as a counter
+  ///     that counts it twice.
   package static func merge(
     raw: JSONDocument?,
     base: FormedDocument?,
     mine: FormedDocument,
     theirs: JSONDocument,
-    removal: RemovalPolicy = .laterWins
+    removal: RemovalPolicy = .laterWins,
+    isBaseExact: Bool = true
   ) -> Outcome {
-    var merge = ThreeWayMerge(raw: raw, base: base, mine: mine, theirs: theirs, removal: removal)
+    var merge = ThreeWayMerge(
+      raw: raw,
+      base: base,
+      mine: mine,
+      theirs: theirs,
+      removal: removal,
+      isBaseExact: isBaseExact
+    )
     let (rawRoot, baseRoot) = (raw.map { _ in 0 }, base.map { _ in 0 })
     _ = merge.fate(base: baseRoot, stored: rawRoot, mine: 0, theirs: 0, in: .theirs)
     while let work = merge.pending.popLast() {
@@ -111,7 +128,8 @@ package struct ThreeWayMerge {
       }
     }
     guard merge.text.isChanged else { return Outcome(document: theirs.data, isChanged: false) }
-    return Outcome(document: merge.text.data(of: .theirs, in: merge.document), isChanged: true)
+    let document = merge.text.data(of: .theirs, in: merge.document)
+    return Outcome(document: document, isChanged: true, overridden: merge.overridden)
   }
 
   /// Applies the difference between two documents, whose types are unknown, to a third one.
@@ -157,8 +175,9 @@ package struct ThreeWayMerge {
   ) -> Fate {
     guard let myValue else {
       guard let value, let theirValue else { return .kept }
-      if removal == .changeWins, !isUnchanged(base: value, stored: storedValue, theirs: theirValue, in: source) {
-        return .kept
+      if !isUnchanged(base: value, stored: storedValue, theirs: theirValue, in: source) {
+        if removal == .changeWins { return .kept }
+        overridden += 1
       }
       return .removed
     }
@@ -171,6 +190,7 @@ package struct ThreeWayMerge {
     // A value that was never stored was not removed: it was added, or completed and then changed.
     guard let storedValue else { return .put(.text(.mine, mine.document.nodes[myValue].range)) }
     if removal == .removalWins { return .kept }
+    overridden += 1
     let values = Values(base: value, stored: storedValue, mine: myValue, theirs: storedValue, source: .stored)
     _ = mayChange(values)
     return .put(.value(.stored, storedValue))
@@ -200,7 +220,7 @@ package struct ThreeWayMerge {
     guard let forms = mine.forms else { return mayChangeUntyped(values) }
     switch forms[values.mine] {
     case .mergeable(let merged):
-      return replace(values, by: merged)
+      return isBaseExact ? replace(values, by: merged) : replaceLeaf(values)
     case .leaf:
       return replaceLeaf(values)
     case .enumeration:
@@ -262,6 +282,12 @@ package struct ThreeWayMerge {
     if JSONComparison.areEqual(values.mine, of: mine.document, values.theirs, of: theirs) { return false }
     let range = mine.document.nodes[values.mine].range
     text.replace(values.source, values.theirs, with: [.text(.mine, range)], isChange: true)
+    // A value that is brought back counts once already.
+    if values.source == .theirs {
+      let isTheirs =
+        values.stored.map { !JSONComparison.areEqual($0, of: document(.stored), values.theirs, of: theirs) } ?? true
+      if isTheirs { overridden += 1 }
+    }
     return true
   }
 

@@ -84,8 +84,8 @@ struct AcknowledgedSurvivesValidator: Validator {
       {
         return ["\(commit.name) was evicted, but \(commit.after) marks it as deleted"]
       }
-      // The common ancestor is forgotten, so everything that the server has accepted in between is kept, and the
-      // service reports this.
+      // No common ancestor is known to the service or kept by the server, or one side is a deletion. So everything that
+      // the server has accepted in between is kept, and the service reports this.
       if commit.cause == .merge, commit.includes == nil { own = own.filter { $0.key.name != commit.name } }
       if commit.cause == .restoration, commit.before.revision > 0,
         !ancestry.isMade(commit.after, of: commit.before, name: commit.name)
