@@ -124,7 +124,9 @@ final class Simulation {
     }
     // A server that evicts keys may have forgotten every operation that was applied to a missing value.
     if habits.evicts { recorder.record(.forgotten) }
-    let permitted = names.flatMap { $0.scriptKeys + [$0.channel] }
+    // Behind it stands the version that the key keeps.
+    func bases(_ names: KeyNames) -> String { names.meta.replacing("meta:", with: "base:", maxReplacements: 1) + ":*" }
+    let permitted = names.flatMap { $0.scriptKeys + [$0.channel, bases($0)] }
     recorder.record(.permitted(permitted + ["\(KeyNames.invalidationChannel)"], others: [Self.outside]))
   }
 

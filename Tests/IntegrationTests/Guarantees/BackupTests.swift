@@ -40,7 +40,6 @@ struct BackupTests {
       #expect(share.wrappedValue == 0)
     }
     #expect(try backend.get("count") == nil)
-    #expect(journal.entries(Journal.lostHistory).isEmpty)
     #expect(journal.entries(Journal.restored).isEmpty)
   }
 
