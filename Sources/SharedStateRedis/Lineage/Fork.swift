@@ -47,8 +47,9 @@ enum Fork {
   ///
   /// A merge requires a common ancestor. Best is the version at which the histories parted. A merge with an older one is
   /// right as well where only one side has changed a member since, and where both have changed it to the same value; a
-  /// member that merges itself, such as a counter, is a leaf then. If no common ancestor is known, the stored document is kept whole, and a service that knows one can still merge. A
-  /// deletion is not merged, because half of a document is of no use.
+  /// member that merges itself, such as a counter, is a leaf then. If no common ancestor is known, the stored document
+  /// is kept whole, and a service that knows one can still merge. A deletion is not merged, because half of a document
+  /// is of no use.
   init(stored: StoredValue, verified: VerifiedVersion, memory: Memory, isMerged: Bool, mayAsk: Bool) {
     let whole = Outcome(
       content: stored.content,

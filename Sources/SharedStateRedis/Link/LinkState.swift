@@ -77,6 +77,7 @@ package struct LinkState: Sendable {
   }
 
   static let commitsInOneBatch = 256
+  static let checksInOneBatch = 16
   static let keysInOneRead = 1_024
   /// How many requests for summaries may be without an answer. While there are others, a new one has to be full.
   static let summariesUnderWay = 4
@@ -357,7 +358,7 @@ package struct LinkState: Sendable {
   /// Adds effects for some of the changes to be checked. Only the thread asks, so that no caller waits for an encoder.
   mutating func takeChecks() {
     // While it is not connected, the thread has to connect in between.
-    for _ in 0..<(online == nil ? Self.commitsInOneBatch : checks.count) {
+    for _ in 0..<(online == nil ? Self.checksInOneBatch : checks.count) {
       guard let id = checks.popFirst() else { return }
       guard let encoding = members[id]?.takeCheck(), session.phase != .stopped else { continue }
       emit(effect(of: encoding, for: id))

@@ -2,7 +2,7 @@
 ///
 /// A Sentinel may be out of date: it is cut off from the others, or was started with an old file. Each failover has a
 /// configuration epoch, for which most Sentinels have voted, so the answer with the newest one counts. Where Sentinels
-/// were set up anew, an old one may have the newest epoch nevertheless, so what a server says of itself counts more.
+/// were set up again, an old one may have the newest epoch nevertheless, so what a server says of itself counts more.
 struct PrimaryChoice: Sendable {
   /// What a Sentinel says.
   struct Answer: Equatable, Sendable {

@@ -85,7 +85,10 @@ extension Replica {
   private var awaitsCheck: Bool {
     guard pending.isUnchecked, pending.hasSnapshot, pending.check == nil, outgoing.encoding == nil else { return false }
     guard shown.showing == nil, !isCommitUnderWay else { return false }
-    return !mayBeginCommit || online?.isPausing ?? true || !mayCommit
+    guard let online else { return true }
+    // It is most likely sent as soon as the value is read.
+    guard phase == .live || online.refusalToRead != nil else { return false }
+    return !mayBeginCommit || online.isPausing || !mayCommit
   }
 
   /// Whether a check should begin. Not a property, which would copy the replica.
@@ -161,11 +164,12 @@ extension Replica {
     if let repair = online?.repairs.repair, repair.kind == .merge, case .merge(documents) = fork(of: repair) {
       let merged = try? encoded.result.get()?.merged
       // If the two cannot be merged, the stored document stays. A service that knows more may still merge them.
+      let isWhole = merged == nil || encoded.overridden > 0 && merged == documents.stored
       let places = encoded.overridden > 0 ? HistoryLoss.places(encoded.overridden) : nil
       let outcome = Fork.Outcome(
         content: .document(merged ?? documents.stored),
         included: merged.flatMap { _ in lastVerified.meta?.lineage },
-        loss: merged == nil ? .whole : places
+        loss: isWhole ? .whole : places
       )
       online?.repairs.merged(Fork.Merged(documents: documents, outcome: outcome))
     }

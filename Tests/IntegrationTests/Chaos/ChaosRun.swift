@@ -22,7 +22,7 @@ final class ChaosRun {
   }
 
   private enum Disturbance: CaseIterable {
-    case kill, pause, cutWriters, cutSubscribers, flushScripts, foreignEdit
+    case kill, pause, cutWriters, cutSubscribers, flushScripts, foreignEdit, backUp
   }
 
   private let restart: Restart
@@ -111,6 +111,9 @@ final class ChaosRun {
     case .foreignEdit:
       // A commit may overwrite the edit before any service has seen it, so the run checks only that it does no harm.
       try await whileWriting { try edit("passing", common: nil) }
+    case .backUp:
+      // Every backup begins as a replica does, which gives the server's history another replication ID.
+      try await whileWriting { try server.command("PSYNC", "?", "-1") }
     }
   }
 

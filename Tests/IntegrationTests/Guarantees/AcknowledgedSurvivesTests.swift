@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting
@@ -129,7 +130,7 @@ struct AcknowledgedSurvivesTests {
   }
 
   @Test(
-    "A change accepted by the server after a data loss wins the merge, and the loss is logged",
+    "A change accepted by the server after a data loss wins the merge, and the lost change is reported",
     arguments: BackendKind.allCases
   )
   func writeInBetween(kind: BackendKind) async throws {
@@ -161,7 +162,11 @@ struct AcknowledgedSurvivesTests {
     // The merged value has a revision above both.
     let merged = try #require(try await witness.metadata(for: "count"))
     #expect(merged.revision > (metadata?.revision ?? 0))
-    #expect(journal.entries(Journal.merged, name: "count").count == 1)
+    try await $seen.status { ($0.saveError as? RedisSharedStateError)?.code == .conflict }
+    try await eventually("the lost change is logged") {
+      journal.entries(Journal.unmerged, name: "count").map(\.level) == [.error]
+    }
+    #expect(journal.entries(Journal.merged) == [])
     #expect(journal.entries(Journal.lostHistory, name: "count").count == 1)
     #expect(journal.entries(Journal.restored) == [])
   }

@@ -49,6 +49,8 @@
       let error = try #require(thrown)
       #expect(error.code == .tlsFailed)
       await #expect(throws: error) { try await store.waitUntilConnected(within: .seconds(3_600)) }
+      // The status is published before the log.
+      try await eventually("the failure is logged") { !journal.entries("No connection to Redis.").isEmpty }
       let told = journal.entries("No connection to Redis.")
       #expect(told.first?.level == .error)
       #expect(told.first?.error == error.description)
