@@ -148,8 +148,7 @@ struct ReplicaForkTests {
 
   @Test(
     "AcknowledgedSurvives: any number of changes on both sides is merged, whatever the value's size",
-    arguments: [1, 8, 1_000],
-    [1, 10, 100]
+    arguments: [(1, 1), (8, 10), (1_000, 1), (100, 100)]
   )
   func manyChanges(count: Int, kilobytes: Int) throws {
     let padding = String(repeating: "x", count: kilobytes * 1_024)
