@@ -33,7 +33,7 @@ struct HostileDocumentTests {
     let documents = try [#"{"a":1,"b":1,"a":2}"#, #"{"b":1,"a":2}"#, #"{"b":1,"a":3}"#]
       .map { try JSONDocument(parsing: Data($0.utf8)) }
     let outcome = ThreeWayMerge.merge(base: documents[0], mine: documents[1], theirs: documents[2])
-    #expect(outcome == .init(document: documents[1].data, isChanged: true))
+    #expect(outcome == .init(document: documents[1].data, isChanged: true, overridden: 1))
   }
 
   @Test("A document of 256 MB is merged without loss")
