@@ -127,10 +127,23 @@ struct ForkTests {
 
   // MARK: Back and forth
 
-  /// The last acknowledged number of each entry of a service.
+  /// What a service has acknowledged.
   private final class Acknowledged: Sendable {
-    let numbers = Mutex<[String: Int]>([:])
-    let hasEnded = Mutex(false)
+    private let state = Mutex((numbers: [String: Int](), count: 0, hasEnded: false))
+
+    /// The last number of each entry.
+    var numbers: [String: Int] { state.withLock { $0.numbers } }
+    var count: Int { state.withLock { $0.count } }
+    var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+    func note(_ number: Int, of entry: String) {
+      state.withLock {
+        $0.numbers[entry] = number
+        $0.count += 1
+      }
+    }
+
+    func end() { state.withLock { $0.hasEnded = true } }
   }
 
   @Test(
@@ -156,13 +169,16 @@ struct ForkTests {
       let paths: [any WritableKeyPath<Document, [String: Int]> & Sendable] = [\.first, \.second]
       for index in shares.indices {
         group.addTask {
+          let (own, other) = (acknowledged[index], acknowledged[1 - index])
           for number in 1... {
-            if acknowledged[index].hasEnded.withLock({ $0 }) || Task.isCancelled { return }
+            // A service that is slower than the other's pauses would lose every conflict.
+            try await eventually("the other service keeps up") { other.count + 5 > own.count || own.hasEnded }
+            if own.hasEnded || Task.isCancelled { return }
             let entry = "\(number % 64)"
             shares[index].withLock { $0[keyPath: paths[index]][entry] = number }
             // Without an acknowledgement, nothing is promised.
             guard (try? await shares[index].save()) != nil else { continue }
-            acknowledged[index].numbers.withLock { $0[entry] = number }
+            own.note(number, of: entry)
           }
         }
       }
@@ -172,11 +188,9 @@ struct ForkTests {
           try replica.command("INFO", "replication").text?.contains("master_link_status:up") ?? false
         }
         // Some changes of this reign.
-        let before = acknowledged.map { numbers in numbers.numbers.withLock { $0.values.max() ?? 0 } }
+        let before = acknowledged.map(\.count)
         try await eventually("both services have changes acknowledged") {
-          zip(acknowledged, before).allSatisfy { numbers, before in
-            numbers.numbers.withLock { $0.values.max() ?? 0 } > before + Self.changesOfReign
-          }
+          zip(acknowledged, before).allSatisfy { $0.count > $1 + Self.changesOfReign }
         }
         if isGraceful {
           try primary.command("FAILOVER")
@@ -190,14 +204,14 @@ struct ForkTests {
         address.cut()
         if !isGraceful { try primary.command("REPLICAOF", "127.0.0.1", "\(replica.port)") }
       }
-      for service in acknowledged { service.hasEnded.withLock { $0 = true } }
+      for service in acknowledged { service.end() }
       try await group.waitForAll()
     }
     for share in shares { try await share.save() }
     try await eventually("both services have the same value") { shares[0].wrappedValue == shares[1].wrappedValue }
     let document = shares[0].wrappedValue
     for (numbers, stored) in zip(acknowledged, [document.first, document.second]) {
-      let lost = numbers.numbers.withLock { $0.filter { stored[$0.key] ?? 0 < $0.value } }
+      let lost = numbers.numbers.filter { stored[$0.key] ?? 0 < $0.value }
       #expect(lost == [:])
     }
     #expect(journal.entries(Journal.unmerged) == [])
