@@ -261,10 +261,11 @@ extension Replica {
     if waiters.all.isEmpty { reports.discard(error) }
     pending.append(updates: waiters.updates)
     outcomes.yield(failures(of: waiters, givenUp: error))
-    if let commit = inFlight, commit.stamp != nil, pending.reset == nil {
-      // The change before them is still to be sent or answered. From now on it is the last one in the box.
+    if let commit = inFlight, case .change(_, let encoded, _) = commit.purpose, pending.reset == nil {
+      // The change before them is still to be sent or answered. From now on it is the last one in the box, on the same
+      // base as before: what it was merged with is shown once it is acknowledged.
       outgoing.commit?.include(stamp: stamp)
-      shown.revert(to: State(revision: shown.baseRevision, content: commit.content), stamp)
+      shown.revert(to: State(revision: shown.baseRevision, content: .document(encoded)), stamp)
       return givenUp
     }
     if unreadable != nil || pending.reset != nil || inFlight?.isLocalChange ?? false {

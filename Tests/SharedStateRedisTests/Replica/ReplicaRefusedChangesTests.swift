@@ -128,6 +128,24 @@ struct ReplicaRefusedChangesTests {
     #expect(!replica.hasPendingChange && !replica.isBehind)
   }
 
+  @Test("FieldsMerge: the box then shows the earlier change, not what that was merged with, which is not its base")
+  func interruptedMerge() {
+    var replica = Replica.live(at: 7, #"{"a":1,"b":1}"#)
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    let documents = Replica.Documents(
+      encoded: Data(#"{"a":2,"b":1}"#.utf8),
+      merged: Data(#"{"a":2,"b":3}"#.utf8)
+    )
+    _ = replica.encoded(Replica.Encoded(stamp: 1, result: .success(documents)), operation: .number(1))
+    #expect(replica.takeWrite()?.text == #"{"a":2,"b":3}"#)
+    _ = replica.disconnected(.lost)
+    _ = replica.changed()
+    #expect(checks(&replica))
+    let shown = replica.encoded(Self.refused(stamp: 2), operation: .number(2)).compactMap(\.toShow)
+    #expect(shown.map(\.state.content) == [.document(Data(#"{"a":2,"b":1}"#.utf8))])
+  }
+
   @Test("PendingSurvives: that earlier change is encoded again after a conflict")
   func interruptedConflict() {
     var replica = Replica.live(at: 7, "1")
