@@ -109,9 +109,10 @@ struct ReadOnlyTests {
     try await share.becomes(1)
     await writerStore.shutdown(within: patience)
     let before = Date() - 60
+    // Shortly after a change, only its author looks for an edit, and the author is gone.
     try backend.set("count", "7")
-    try await share.becomes(7)
     try await share.load()
+    try await share.becomes(7)
     var value = try #require(store.report().values.first)
     #expect(value.progress == .externalEdit)
     #expect(try #require(value.editedSince) > before)
@@ -119,8 +120,8 @@ struct ReadOnlyTests {
     #expect(metadata.isForeign && metadata.writtenBy == nil)
     try await eventually("the edit is logged") { !journal.entries("was edited by a program", name: "count").isEmpty }
     try backend.delete("count")
-    try await share.becomes(0)
     try await share.load()
+    try await share.becomes(0)
     try await share.load()
     value = try #require(store.report().values.first)
     #expect(value.progress == .deleted && value.editedSince != nil)
