@@ -111,10 +111,12 @@ struct AtomicWrite {
   }
 
   private static func makeDirectory(_ path: String) throws {
-    if mkdir(path, 0o777) == 0 || errno == EEXIST { return }
+    if mkdir(path, 0o777) == 0 { return }
+    let code = errno
+    if code == EEXIST { return }
     let parent = (path as NSString).deletingLastPathComponent
-    guard errno == ENOENT, parent != path, !parent.isEmpty else {
-      throw FileStorageError.system("make the directory", path)
+    guard code == ENOENT, parent != path, !parent.isEmpty else {
+      throw FileStorageError.system(operation: "make the directory", path: path, code: code)
     }
     try makeDirectory(parent)
     guard mkdir(path, 0o777) == 0 || errno == EEXIST else {

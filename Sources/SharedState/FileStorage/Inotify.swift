@@ -36,8 +36,12 @@ final class Inotify: Sendable {
   // A watch descriptor means nothing without the table. So the calls that add and remove watches, which do not block,
   // are made with the lock held.
   private let state = Mutex(State())
+  private let add: @Sendable (_ descriptor: Int32, _ path: String, _ mask: UInt32) -> Int32
 
-  private init() {}
+  /// - Parameter add: The call of the system that adds a watch.
+  init(add: @escaping @Sendable (Int32, String, UInt32) -> Int32 = { inotify_add_watch($0, $1, $2) }) {
+    self.add = add
+  }
 
   /// Calls back, on the thread of this class, whenever something may have happened to the file.
   ///
@@ -79,18 +83,20 @@ final class Inotify: Sendable {
       var isComplete = true
       for point in points {
         let mask = point.name == nil ? Self.fates : Self.changes
-        let watch = inotify_add_watch(state.descriptor, point.directory.text, mask)
+        let watch = add(state.descriptor, point.directory.text, mask)
         if watch >= 0 {
+          if names[watch] == nil { state.uses[watch, default: 0] += 1 }
           names[watch, default: []].insert(point.name)
         } else if errno == ENOENT || errno == ENOTDIR {
           isComplete = false
         } else if point.name != nil || errno == ENOSPC || errno == ENOMEM {
           // A directory on the way may be passable but not readable: only changes of the directory itself are missed
           // then.
-          throw FileStorageError.unwatchable(path: watcher.path, code: errno)
+          let error = FileStorageError.unwatchable(path: watcher.path, code: errno)
+          release(names.keys, &state)
+          throw error
         }
       }
-      for watch in names.keys { state.uses[watch, default: 0] += 1 }
       release(watcher.names.keys, &state)
       state.watchers[number]?.names = names
       state.watchers[number]?.points = isComplete ? points : []

@@ -81,7 +81,7 @@ final class ThrottledWriter: Sendable {
       break
     case .wake(let instant):
       let delay = max(.zero, ContinuousClock.now.duration(to: instant))
-      queue.asyncAfter(deadline: .now() + .nanoseconds(Int(delay / .nanoseconds(1)))) {
+      queue.asyncAfter(deadline: .now() + delay / .seconds(1)) {
         self.perform(self.state.withLock { $0.throttle.wake(at: .now) })
       }
     case .write:

@@ -32,6 +32,12 @@ struct Queue<Element> {
     return element
   }
 
+  /// Removes elements; the others keep their order.
+  mutating func removeAll(where isRemoved: (Element) -> Bool) {
+    elements = elements[head...].filter { $0.map { !isRemoved($0) } ?? false }
+    head = 0
+  }
+
   mutating func replaceFirst(with element: Element) {
     precondition(head < elements.count, "An empty queue has no first element.")
     elements[head] = element

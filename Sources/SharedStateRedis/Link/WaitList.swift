@@ -14,8 +14,8 @@ struct WaitList: Sendable {
   var count: Int { waiters.count }
   /// All waiters, in the order in which they have come.
   var ids: [WaiterID] { waiters.keys.sorted() }
-  /// How many deadlines chosen by callers are remembered.
-  var countOfChosenDeadlines: Int { deadlines.countOfChosen }
+  /// How many deadlines are remembered.
+  var countOfDeadlines: Int { deadlines.count }
   /// The earliest deadline.
   var earliestDeadline: Instant? { deadlines.earliest }
 
@@ -33,7 +33,9 @@ struct WaitList: Sendable {
   mutating func remove(_ id: WaiterID) -> Waiter? { waiters.removeValue(forKey: id) }
 
   /// Gives a waiter a deadline by the default timeout, which makes it the last one of these.
-  mutating func setDeadline(_ deadline: Instant, of id: WaiterID) { deadlines.add(id, at: deadline) }
+  mutating func setDeadline(_ deadline: Instant, of id: WaiterID) {
+    deadlines.add(id, at: deadline, of: waiters.count) { waiters[$0] != nil }
+  }
 
   /// Gives waiters a deadline that their caller has chosen.
   mutating func setDeadline(_ deadline: Instant, chosenFor ids: Range<WaiterID>) {
@@ -62,8 +64,8 @@ private struct WaiterDeadlines: Sendable {
   /// The deadlines chosen by callers.
   private var chosen = Heap<Expiry>()
 
-  /// How many deadlines chosen by callers are remembered.
-  var countOfChosen: Int { chosen.count }
+  /// How many deadlines are remembered.
+  var count: Int { usual.count + chosen.count }
 
   /// The earliest deadline.
   var earliest: Instant? {
@@ -72,8 +74,13 @@ private struct WaiterDeadlines: Sendable {
   }
 
   /// Adds a waiter with the default timeout, which makes its deadline the last one of these.
-  mutating func add(_ waiter: WaiterID, at deadline: Instant) {
+  ///
+  /// - Parameters:
+  ///   - count: How many waiters there are.
+  ///   - isWaiting: Whether a waiter is still waiting.
+  mutating func add(_ waiter: WaiterID, at deadline: Instant, of count: Int, isWaiting: (WaiterID) -> Bool) {
     usual.append((deadline, waiter))
+    if areTooMany(usual.count, of: count) { usual.removeAll { !isWaiting($0.1) } }
   }
 
   /// Adds waiters whose caller has chosen the deadline.
@@ -83,10 +90,12 @@ private struct WaiterDeadlines: Sendable {
   ///   - isWaiting: Whether a waiter is still waiting.
   mutating func add(chosen added: Range<WaiterID>, at deadline: Instant, of count: Int, isWaiting: (WaiterID) -> Bool) {
     chosen.insert(Expiry(deadline: deadline, waiters: added))
-    // Entries of waiters that are done must not pile up behind a waiter with a distant deadline.
-    guard chosen.count > 64 + 2 * count else { return }
+    guard areTooMany(chosen.count, of: count) else { return }
     chosen = Heap(chosen.unordered.filter { $0.waiters.contains(where: isWaiting) })
   }
+
+  /// Entries of waiters that are done must not pile up behind a waiter with a distant deadline.
+  private func areTooMany(_ entries: Int, of waiters: Int) -> Bool { entries > 64 + 2 * waiters }
 
   /// Removes and returns a waiter whose deadline has passed; `nil` if there is none.
   ///

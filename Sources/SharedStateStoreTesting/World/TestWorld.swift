@@ -63,7 +63,7 @@ public final class TestWorld: Sendable {
   ///   - disturbance: The action, such as cutting the connections of a fake server. It must not block.
   public func disturb(_ what: String, within duration: Duration, _ disturbance: @escaping @Sendable () -> Void) {
     let schedule = worldSchedule
-    let longest = UInt64(max(duration / .microseconds(1), 0))
+    let longest = UInt64(max(.zero, duration).wholeMicroseconds)
     let time = schedule.now + .microseconds(schedule.randomNumber() % (longest + 1))
     _ = schedule.call(at: time) {
       guard !schedule.hasEnded else { return }

@@ -280,6 +280,11 @@ final class WorldSchedule: TaskExecutor, Schedule {
   }
 #endif
 
+extension Duration {
+  /// Rounded towards zero, and at most some hundred thousand years.
+  var wholeMicroseconds: Int64 { Int64(min(self / .microseconds(1), 0x1p62)) }
+}
+
 /// The time of a world.
 struct WorldClock: Clock {
   typealias Instant = OffsetInstant<Duration>
@@ -327,7 +332,7 @@ struct WorldRecord: Sendable {
   }
 
   private func milliseconds(_ time: Duration) -> String {
-    let microseconds = Int64(time / .microseconds(1))
+    let microseconds = time.wholeMicroseconds
     let fraction = String(microseconds % 1_000)
     return "\(microseconds / 1_000).\(String(repeating: "0", count: 3 - fraction.count))\(fraction) ms"
   }

@@ -2,6 +2,7 @@ import Observation
 import OpenCombine
 import SharedState
 import SharedStateCombine
+import Synchronization
 import Testing
 
 @Suite("The article on observing changes", .timeLimit(.minutes(5)))
@@ -44,14 +45,18 @@ struct ObservingChangesArticleTests {
     #expect(count == read + 1)
   }
 
-  @Test("A publisher accepts a subscriber and its cancellation")
+  @Test("A subscriber of a publisher takes the present value, and each change until it is cancelled")
   func aPublisherIsObserved() {
+    let lines = Mutex<[String]>([])
+    @Sendable func print(_ line: String) { lines.withLock { $0.append(line) } }
     @Shared(value: 0) var count
     let cancellable = $count.publisher.sink { count in
       print("Now it is \(count).")
     }
     $count.withLock { $0 += 1 }
     cancellable.cancel()
+    $count.withLock { $0 += 1 }
+    #expect(lines.withLock(\.self) == ["Now it is 0.", "Now it is 1."])
   }
 
   @Test("A subscriber limits the value that it observes")

@@ -1,4 +1,6 @@
+import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 @testable import SharedState
@@ -38,5 +40,24 @@ struct WatchLimitTests {
     #expect(text(EMFILE).contains("fs.inotify.max_user_instances"))
     #expect(text(EACCES) == FileStorageError.system(operation: "watch", path: "/a/b", code: EACCES).description)
     #expect(FileStorageError.unwatchable(path: "/a/b", code: ENOSPC).systemError == ENOSPC)
+  }
+
+  @Test("A file whose path cannot be watched as a whole leaves no watch behind")
+  func noneLeft() throws {
+    let directory = try TemporaryDirectory()
+    let last = directory.url.path
+    let descriptors = Mutex<Set<Int32>>([])
+    let inotify = Inotify { descriptor, path, mask in
+      descriptors.withLock { _ = $0.insert(descriptor) }
+      guard path == last else { return inotify_add_watch(descriptor, path, mask) }
+      errno = ENOSPC
+      return -1
+    }
+    #expect(throws: FileStorageError.unwatchable(path: "\(last)/count", code: ENOSPC)) {
+      try inotify.watch("\(last)/count", onChange: {}, onEnd: { _ in })
+    }
+    let descriptor = try #require(descriptors.withLock { $0.count == 1 ? $0.first : nil })
+    let info = try String(contentsOfFile: "/proc/self/fdinfo/\(descriptor)", encoding: .utf8)
+    #expect(info.contains("flags:") && !info.contains("inotify wd:"))
   }
 }

@@ -38,6 +38,17 @@ struct TestWorldTests {
     #expect(try await sell(.sell, seed: 1).schedule != sell(.sell, seed: 2).schedule)
   }
 
+  @Test("A disturbance may be as far away as a duration can be")
+  func farAway() async throws {
+    let isDisturbed = try await TestWorld(seed: 1).run { world in
+      let isDisturbed = Mutex(false)
+      world.disturb("too late", within: .seconds(Int64.max)) { isDisturbed.withLock { $0 = true } }
+      try await world.clock.sleep(for: .seconds(60))
+      return isDisturbed.withLock(\.self)
+    }
+    #expect(!isDisturbed)
+  }
+
   @Test("One seed makes one run: three services, seven values, observers, and a server that is cut off and emptied")
   func repeatsMany() async throws {
     for seed in 1...20 as ClosedRange<UInt64> {
