@@ -1,5 +1,6 @@
 public import Foundation
 import SharedState
+import SharedStateDependencies
 import Synchronization
 
 /// A Redis server inside this process, for tests and for programs that run without a server.

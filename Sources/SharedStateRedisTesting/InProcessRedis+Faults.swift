@@ -1,4 +1,5 @@
 import SharedState
+import SharedStateDependencies
 public import SharedStateRedis
 
 // MARK: Connections

@@ -1,5 +1,6 @@
 import Foundation
 import SharedState
+import SharedStateDependencies
 @testable import SharedStateRedis
 import SharedStateRedisTesting
 

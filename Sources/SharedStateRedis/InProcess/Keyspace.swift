@@ -158,13 +158,3 @@ struct ServerTime: Equatable, Sendable {
     return ServerTime(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
   }
 }
-
-extension Duration {
-  /// Rounded towards zero, and clamped to 64 bits.
-  package var wholeMicroseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-    guard !overflow else { return seconds < 0 ? .min : .max }
-    return product.addingReportingOverflow(attoseconds / 1_000_000_000_000).partialValue
-  }
-}

@@ -1,4 +1,5 @@
 import SharedState
+import SharedStateDependencies
 
 /// The vitals of the server and the reading of its clock, as far as they are known on the present connection.
 struct ServerVitals: Sendable {

@@ -280,11 +280,6 @@ final class WorldSchedule: TaskExecutor, Schedule {
   }
 #endif
 
-extension Duration {
-  /// Rounded towards zero, and at most some hundred thousand years.
-  var wholeMicroseconds: Int64 { Int64(min(self / .microseconds(1), 0x1p62)) }
-}
-
 /// The time of a world.
 struct WorldClock: Clock {
   typealias Instant = OffsetInstant<Duration>
