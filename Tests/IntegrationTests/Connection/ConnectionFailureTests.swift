@@ -97,7 +97,7 @@ struct ConnectionFailureTests {
     var deadline = Instant.now.advanced(by: .seconds(20))
     let endpoint = RedisEndpoint.tcp(host: "shared.example", port: server.port)
     let connection = try CommandConnection(to: endpoint, dialer, as: nil, until: &deadline)
-    withExtendedLifetime(connection) {}
+    #expect(try connection.ask(["PING"], until: deadline, \.string) == "PONG")
   }
 
   @Test("A wake-up does not end connecting and is not lost")

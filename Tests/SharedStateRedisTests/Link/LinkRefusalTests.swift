@@ -109,7 +109,7 @@ struct LinkRefusalTests {
       link.forget(try link.load(id, within: .seconds(3_600), now: start))
       link.forget(try link.load(id, now: start))
     }
-    #expect(link.waiters.countOfDeadlines < 200)
+    #expect(link.waiters.countOfDeadlines < 150)
     #expect(link.waiters.earliestDeadline == start + .seconds(10))
     link.forget(usual)
     link.expireWaiters(now: start)
