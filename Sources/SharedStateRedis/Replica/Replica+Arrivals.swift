@@ -26,6 +26,9 @@ extension Replica {
       return !isNewer && !isLater(message) && (isKnown || includesVerified(message)) ? [] : [.confirm]
     }
     if isOld(message, vitals, clock) { return [.confirm] }
+    // Whoever can read the secret can forge or repeat a message. Before the first read nothing contradicts it, so it is
+    // only a hint. The read that follows a subscription is as new as a message that came before it.
+    if let online, !online.wasRead { return online.phase == .subscribing ? [] : [.read] }
     // The missed change is older than this message, but other messages may have been lost as well.
     var actions: [Action] = wasRead && isMissed ? [.report(.missedMessage), .read] : []
     let content: StoredValue.Content

@@ -11,6 +11,7 @@ struct LinkStateExpiryTests {
   func oneExpiry() throws {
     var link = LinkState.make()
     let id = try joinExpiring(&link)
+    for _ in 0..<2 { link.answerOnce(at: start) }
     for revision in 1..<1_000 as Range<UInt64> {
       announce(revision, to: &link)
       _ = link.takeEffects()
@@ -40,6 +41,7 @@ struct LinkStateExpiryTests {
     var link = LinkState.make()
     for revision in 1..<1_000 as Range<UInt64> {
       let id = try joinExpiring(&link)
+      for _ in 0..<2 { link.answerOnce(at: start) }
       announce(revision, to: &link)
       _ = link.work(for: .writer, epoch: 1, now: start)
       link.leave(id)

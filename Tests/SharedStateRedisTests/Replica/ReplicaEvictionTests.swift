@@ -44,14 +44,24 @@ struct ReplicaEvictionTests {
   }
 
   @Test("ForeignEditsSeen: takes a value for deleted that only a message of this connection has shown")
-  func deletedBeforeFirstRead() {
-    var replica = Replica.reading()
+  func deletedAfterMessage() {
+    var replica = Replica.holding(.absent)
+    endShowing(replica.counted(.calm), in: &replica, outcome: .shown)
     endShowing(replica.announced(.set(5, "a", .old(5)), vitals: .calm), in: &replica, outcome: .shown)
-    // The first read is sent after the message, and finds nothing left.
+    // The next read is sent after the message, and finds nothing left.
     #expect(replica.stored(.absent, vitals: .calm) == [.count])
     endShowing(replica.counted(.calm), in: &replica, outcome: .shown)
     #expect(replica.confirmed.content == .absent)
     #expect(replica.takeRepair(vitals: .calm)?.isAdoption == true)
+  }
+
+  @Test("A value that only a message before the first read has shown, and that is not stored, leaves nothing behind")
+  func hintOfNothing() {
+    var replica = Replica.reading()
+    #expect(replica.announced(.set(5, "a", .old(5)), vitals: .calm) == [.read])
+    endShowing(replica.stored(.absent, vitals: .calm), in: &replica, outcome: .shown)
+    #expect(replica.confirmed.content == .absent)
+    #expect(replica.takeRepair(vitals: .calm) == nil)
   }
 
   @Test("AcknowledgedSurvives: restores an expiring value that is gone before its time")

@@ -25,17 +25,29 @@ struct ReplicaTests {
     #expect(replica.endedShowing(toShow, outcome: .shown) == [.status(.loading(false)), .status(.loadError(nil))])
   }
 
-  @Test("Ordered: a message that overtakes the reply to the first read is not undone by it")
+  @Test("Ordered: a message before the first read is a hint, after which what is stored is read again")
   func messageOvertakesFirstRead() {
     var replica = Replica.reading()
-    let newer = Replica.StateToShow(state: .document(9, "2"), stamp: 0, sequence: 1, isInitial: true)
     let read = replica.beginRead()
-    #expect(replica.announced(.set(9, "2")) == [.show(newer)])
-    #expect(replica.endedShowing(newer, outcome: .shown) == [])
-    let loaded: [Replica.Action] = [.status(.loading(false)), .status(.loadError(nil))]
-    // Only a read that was sent after the message shows what is stored now.
-    #expect(replica.stored(.document(7, "1"), read: read) == [.read] + loaded)
-    #expect(replica.confirmed.state == .document(9, "2"))
+    #expect(replica.announced(.set(9, "2")) == [.read])
+    let older = Replica.StateToShow(state: .document(7, "1"), stamp: 0, sequence: 1, isInitial: true)
+    #expect(replica.stored(.document(7, "1"), read: read) == [.show(older)])
+    endShowing([.show(older)], in: &replica, outcome: .shown)
+    let newer = Replica.StateToShow(state: .document(9, "2"), stamp: 0, sequence: 2)
+    #expect(replica.stored(.document(9, "2")) == [.show(newer)])
+  }
+
+  @Test(
+    "A forged or repeated message before the first read is not shown",
+    arguments: [ChangeMessage.set(9, "2"), .deleted(9)]
+  )
+  func forgedBeforeFirstRead(message: ChangeMessage) {
+    var replica = Replica.reading()
+    #expect(replica.announced(message) == [.read])
+    #expect(replica.confirmed.revision == .none)
+    let stored = Replica.StateToShow(state: .document(7, "1"), stamp: 0, sequence: 1, isInitial: true)
+    #expect(replica.stored(.document(7, "1")) == [.show(stored)])
+    #expect(replica.confirmed.state == .document(7, "1"))
   }
 
   // MARK: Messages
