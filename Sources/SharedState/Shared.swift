@@ -135,6 +135,12 @@ public struct Shared<Value> {
     }
   }
 
+  /// Saves the value in a way that the module of its key offers.
+  package func save(by operation: ((any BoxPersistence)?) async throws -> Void) async throws {
+    let box = projection.place.box
+    try await box.handingErrorsOver { try await operation(box.persistence) }
+  }
+
   /// Deletes what is stored, so that every program that shares it returns to its default. Returns once that is done.
   ///
   /// In this process that is the default of the share that was made first. A value that no key keeps stays as it is.

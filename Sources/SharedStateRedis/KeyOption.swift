@@ -11,6 +11,7 @@ enum KeyOption: Equatable, Sendable, CaseIterable {
   case usesArraysForDictionaries
   case detectsForeignEdits
   case isStrict
+  case replicas
   case validate
 
   var name: String {
@@ -22,6 +23,7 @@ enum KeyOption: Equatable, Sendable, CaseIterable {
     case .usesArraysForDictionaries: "arrays for dictionaries"
     case .detectsForeignEdits: "detection of external edits"
     case .isStrict: "strictness"
+    case .replicas: "replicas"
     case .validate: "rules"
     }
   }
@@ -33,7 +35,7 @@ extension RedisSharedKey.Options {
     let isSame =
       conflict == other.conflict && removal == other.removal && timeToLive == other.timeToLive
       && maximumBytes == other.maximumBytes && usesArraysForDictionaries == other.usesArraysForDictionaries
-      && detectsForeignEdits == other.detectsForeignEdits && isStrict == other.isStrict
+      && detectsForeignEdits == other.detectsForeignEdits && isStrict == other.isStrict && replicas == other.replicas
       && (validate == nil) == (other.validate == nil)
     return isSame ? [] : KeyOption.allCases.filter { text(of: $0) != other.text(of: $0) }
   }
@@ -58,6 +60,7 @@ extension RedisSharedKey.Options {
     case .usesArraysForDictionaries: usesArraysForDictionaries ? "on" : "off"
     case .detectsForeignEdits: detectsForeignEdits ? "on" : "off"
     case .isStrict: isStrict ? "on" : "off"
+    case .replicas: "\(replicas.count)" + (replicas.isOnDisk ? " on disk" : "")
     case .validate: validate == nil ? "none" : "some"
     }
   }

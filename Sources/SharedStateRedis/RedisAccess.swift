@@ -17,6 +17,7 @@ public enum RedisAccess: Hashable, Sendable {
   ///   - access: What the service does.
   ///   - isCluster: Whether the server is a node of a cluster.
   ///   - database: The number of the database.
+  ///   - replicas: The replicas that the service waits for: see ``RedisSharedKey/Options/replicas``.
   /// - Returns: One line, for redis-cli. Without `ACL SETUSER` it is a line of an ACL file.
   /// - Throws: ``RedisSharedStateError/Code/invalidName``: the user has a space, or the namespace cannot be used.
   public static func rules(
@@ -24,10 +25,13 @@ public enum RedisAccess: Hashable, Sendable {
     namespace: String,
     access: RedisAccess = .readWrite,
     isCluster: Bool = false,
-    database: Int = 0
+    database: Int = 0,
+    replicas: RedisReplicas = 0
   ) throws(RedisSharedStateError) -> String {
     try RedisName.validate(namespace: namespace)
-    let commands = access.commands(namespace: namespace, isCluster: isCluster) + (database == 0 ? [] : ["select"])
+    let commands =
+      access.commands(namespace: namespace, isCluster: isCluster) + (database == 0 ? [] : ["select"])
+      + (replicas.isWanted ? [replicas.command.lowercased()] : [])
     let prefix = pattern(of: namespace)
     let keys = (access == .readOnly ? "%R~" : "~") + prefix + "*"
     // Without a namespace, the channels still have a prefix of their own.
@@ -36,7 +40,7 @@ public enum RedisAccess: Hashable, Sendable {
   }
 
   /// The command that gives a user of a Sentinel exactly the rights that a store needs. See
-  /// ``rules(user:namespace:access:isCluster:database:)``.
+  /// ``rules(user:namespace:access:isCluster:database:replicas:)``.
   /// - Throws: ``RedisSharedStateError/Code/invalidName``: the user has a space.
   public static func sentinelRules(
     user: String,

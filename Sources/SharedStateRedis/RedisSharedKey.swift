@@ -101,6 +101,14 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     /// of `JSONDecoder` are not checked.
     public var isStrict: Bool
 
+    /// How many replicas of the server have to have a change before it counts as saved; 0 by default.
+    ///
+    /// `save()`, `updateAtomically(_:)`, `reset()` and ``RedisStore/flush(within:)`` wait for them, and throw
+    /// ``RedisSharedStateError/Code/notReplicated`` when their time is over. The primary has the change then, and keeps
+    /// it; it is neither given up nor sent again. The `saveError` says so until enough replicas have it. Each group of
+    /// changes costs one more command: see <doc:AcknowledgedSurvives>.
+    public var replicas: RedisReplicas
+
     /// Encodes the document, with the settings of this encoder. A subclass may be called on any thread.
     public var encoder: JSONEncoder
 
@@ -129,6 +137,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       usesArraysForDictionaries: Bool = false,
       detectsForeignEdits: Bool = true,
       isStrict: Bool = false,
+      replicas: RedisReplicas = 0,
       validate: (@Sendable (Value) throws -> Void)? = nil
     ) {
       self.conflict = conflict
@@ -137,6 +146,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       self.timeToLive = timeToLive
       self.detectsForeignEdits = detectsForeignEdits
       self.isStrict = isStrict
+      self.replicas = replicas
       self.maximumBytes = maximumBytes
       self.encoder = encoder
       self.decoder = decoder
@@ -220,6 +230,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       access: store.access,
       maximumBytes: options.maximumBytes,
       inlineLimit: store.inlineLimit,
+      replicas: options.replicas,
       writer: store.writer
     )
   }

@@ -96,6 +96,10 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     /// A service ended while so many values had a change that was not delivered: it was still pending, or it was given
     /// up and no flush had reported that. The log says why.
     public static let undelivered = Code("undelivered")
+    /// The primary has a change, but too few of its replicas have acknowledged it: see
+    /// ``RedisSharedKey/Options/replicas``. The change stays at the primary, and is lost only together with it. Do not
+    /// repeat an atomic update because of this error.
+    public static let notReplicated = Code("notReplicated")
     /// It is unknown whether an atomic update took effect: after it had been sent, the server was replaced, or did not
     /// answer for too long. Check the value before you try again.
     public static let outcomeUnknown = Code("outcomeUnknown")
@@ -136,6 +140,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     case conflict(name: String, local: Data?, stored: Data?)
     case changesGivenUp(names: [String], further: Int)
     case undelivered(values: Int)
+    case notReplicated(name: String?, replicas: RedisReplicas, ReplicaShortage)
     case outcomeUnknown(name: String)
     case valueTypeMismatch(name: String, existing: String, requested: String, declaredAt: String?)
     case notStored(name: String)
@@ -191,6 +196,7 @@ extension RedisSharedStateError {
     case .conflict: .conflict
     case .changesGivenUp: .changesGivenUp
     case .undelivered: .undelivered
+    case .notReplicated: .notReplicated
     case .outcomeUnknown: .outcomeUnknown
     case .valueTypeMismatch: .valueTypeMismatch
     case .notStored: .notStored
@@ -205,6 +211,7 @@ extension RedisSharedStateError {
     switch cause {
     case .invalidName(_, let name): name
     case .permissionDenied(_, let subject): subject?.name
+    case .notReplicated(let name, _, _): name
     case .valueTooLarge(let name, _, _), .encodingFailed(let name, _), .undecodable(let name, _, _),
       .rejected(let name, _, _), .conflict(let name, _, _), .outcomeUnknown(let name),
       .valueTypeMismatch(let name, _, _, _), .notStored(let name), .readOnly(let name):
@@ -355,6 +362,11 @@ extension RedisSharedStateError {
     Self(.undelivered(values: values))
   }
 
+  /// An error with the code ``Code/notReplicated``.
+  package static func notReplicated(name: String?, replicas: RedisReplicas, _ shortage: ReplicaShortage) -> Self {
+    Self(.notReplicated(name: name, replicas: replicas, shortage))
+  }
+
   /// An error with the code ``Code/outcomeUnknown``.
   package static func outcomeUnknown(name: String) -> Self {
     Self(.outcomeUnknown(name: name))
@@ -455,6 +467,8 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
         + (further > 0 ? " and \(further) more. " : ". ") + "The saveError of each share says why."
     case .undelivered(let values):
       "The service ended with \(values) \(values == 1 ? "value" : "values") whose last change is not in Redis."
+    case .notReplicated(let name, let replicas, let shortage):
+      shortage.text(name.map { " of '\(RedisName.printable($0))'" } ?? "", replicas)
     case .outcomeUnknown(let name):
       "Whether the atomic update of '\(name)' took effect is unknown. Check the value before you try again."
     case .valueTypeMismatch(let name, let existing, let requested, let place):
@@ -468,6 +482,20 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
       "This process was forked, and the store belongs to its parent. Call exec in the child, or make it before the store."
     case .stopped:
       "The store was shut down."
+    }
+  }
+}
+
+extension ReplicaShortage {
+  fileprivate func text(_ ofValue: String, _ replicas: RedisReplicas) -> String {
+    switch self {
+    case .acknowledged(let count):
+      "Redis has the change\(ofValue), but only \(count) of \(replicas.count) replicas have it"
+        + (replicas.isOnDisk ? " on disk." : ".")
+    case .notOnOwnDisk: "Redis has the change\(ofValue), but has not written it to its disk yet."
+    case .unknown: "Redis has acknowledged the change\(ofValue), but not said whether replicas have it."
+    case .refused(let reason): "Redis has the change\(ofValue), but cannot be asked whether replicas have it. \(reason)"
+    case .notInRedis: "No Redis key keeps this value, so no replica of a server has it."
     }
   }
 }
@@ -596,8 +624,8 @@ extension RedisSharedStateError: StoreError {
       .outOfThreads, .serverError, .protocolViolation, .changesGivenUp, .undelivered, .outcomeUnknown, .notStored,
       .forked, .stopped:
       true
-    case .invalidName, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .valueTypeMismatch,
-      .readOnly:
+    case .invalidName, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .notReplicated,
+      .valueTypeMismatch, .readOnly:
       false
     }
   }

@@ -36,6 +36,8 @@ extension RedisStore {
       case unsent
       /// A local change was sent and is not acknowledged yet.
       case sent
+      /// The primary has a local change, but too few of its replicas have it: see ``RedisSharedKey/Options/replicas``.
+      case replicating
       /// The stored value is missing or older than before. The store gives others, which may have a newer version, time
       /// to restore it.
       case waitingForOthers

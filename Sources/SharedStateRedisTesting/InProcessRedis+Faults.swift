@@ -126,6 +126,13 @@ extension InProcessRedis {
     perform { $0.backUp() }
   }
 
+  /// Lets so many replicas have every change from now on: see `RedisSharedKey.Options.replicas`.
+  ///
+  /// - Parameter count: How many; `nil`, as at the start: as many as a client asks for.
+  public func replicate(to count: Int?) {
+    perform { $0.faults.replicas = count }
+  }
+
   /// Evicts a key, as a server that is short of memory does if its `maxmemory-policy` permits it, and counts the
   /// eviction.
   public func evict(_ key: String) {

@@ -67,6 +67,7 @@ final class ReportedLines: Sendable {
       _ = session.failed(epoch: session.epoch, error: error, now: .now, random: 0)
       watch.sessionChanged(session)
     }
+    watch.tooFewReplicas(.notReplicated(name: "count", replicas: 1, .acknowledged(0)))
     watch.trackingFutile()
     watch.trackingSilent()
     watch.endedWithUndelivered(1)

@@ -218,8 +218,9 @@ final class SimulatedService: CustomStringConvertible {
       tasks.append(.resume(waiter, nil))
     case .wake:
       tasks.append(.wake)
-    case .sessionChanged, .statusChanged, .incident, .losesAgain, .trackingRefused, .trackingFutile, .trackingSilent,
-      .vitalsRefused, .certificate, .decided, .malformedMessage, .unprovenMessage, .closesIdleConnections, .measured:
+    case .sessionChanged, .statusChanged, .incident, .tooFewReplicas, .losesAgain, .trackingRefused, .trackingFutile,
+      .trackingSilent, .vitalsRefused, .certificate, .decided, .malformedMessage, .unprovenMessage,
+      .closesIdleConnections, .measured:
       break
     }
   }

@@ -11,7 +11,7 @@ enum SimulatedTrace {
     case .base(let key, _): "\(request.id) base \(key)"
     case .subscribe(let channels): "\(request.id) subscribe \(channels)"
     case .unsubscribe(let channels): "\(request.id) unsubscribe \(channels)"
-    case .ping, .role, .vitals, .secret, .track: "\(request.id) \(request.command)"
+    case .ping, .role, .vitals, .secret, .track, .wait: "\(request.id) \(request.command)"
     case .commit(let commit):
       "\(request.id) commit \(commit.operation.number) of \(text(commit)) to \(commit.names.value) if \(commit.condition)\(commit.seen?.text ?? "")"
     case .restore(let restore):

@@ -90,7 +90,8 @@ extension Simulation {
     switch request.command {
     case .commit(let commit): names = commit.names
     case .restore(let restore): names = restore.names
-    case .ping, .role, .vitals, .secret, .track, .watch, .summarize, .read, .base, .subscribe, .unsubscribe:
+    case .ping, .role, .vitals, .secret, .track, .watch, .summarize, .read, .base, .subscribe, .unsubscribe,
+      .wait:
       recordTouch(by: request.command, service)
       try? server.send([request], from: connection.id)
       return

@@ -487,6 +487,7 @@ struct SmallWorld {
     case .base(let key, _): hasher.combine(key)
     case .subscribe(let channels), .unsubscribe(let channels): hasher.combine(channels)
     case .ping, .role, .vitals, .secret: hasher.combine(1)
+    case .wait(let wait): hasher.combine(wait)
     case .track(let redirect, _): hasher.combine(redirect)
     }
   }
@@ -505,6 +506,7 @@ struct SmallWorld {
       case .failure(let error): hasher.combine(error)
       case .vitals(let vitals): hasher.combine(vitals)
       case .existing(let count): hasher.combine(count)
+      case .replicas(let answer): hasher.combine(answer)
       case .pong, .secret, .tracking, .subscribed, .unsubscribed: hasher.combine(2)
       }
     }

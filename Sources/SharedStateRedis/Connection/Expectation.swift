@@ -34,17 +34,20 @@ enum Expectation {
   case commit(batch: [RedisRequest], index: Int, attempt: ScriptAttempt)
   /// Restores, by their indices.
   case restores(batch: [RedisRequest], indices: Range<Int>, attempt: ScriptAttempt)
+  /// The SET of a mark.
+  case mark
+  case acknowledgements(id: UInt64, RedisReplicas)
   case confirmations(id: UInt64, isSubscription: Bool, channels: [String], missing: Int)
 
   /// The upper bound of the reply.
   var bound: ReplyBound {
     switch self {
     case .pong, .tracking, .selectiveTracking, .rightToTrackNext, .ignored, .watched, .existing, .type,
-      .staging,
-      .length:
+      .staging, .mark, .length:
       .word
     case .role: .role
     case .information: .information
+    case .acknowledgements: .acknowledgements
     case .rights: .user
     // It may have been replaced by hand.
     case .secret: .values(of: 1)

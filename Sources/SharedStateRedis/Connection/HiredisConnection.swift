@@ -22,6 +22,8 @@ package final class HiredisConnection: RedisConnection {
   private var failure: RedisSharedStateError?
   /// Why the document of the next commit to be answered could not be staged.
   var stagingFailure: RedisSharedStateError?
+  /// Why the mark could not be written that a wait for replicas needs.
+  var markFailure: RedisSharedStateError?
   /// Whether the source of the script was sent, so that its digest is enough for every later command.
   var isScriptUnderWay = false
 
@@ -158,6 +160,8 @@ package final class HiredisConnection: RedisConnection {
       addCommit(commit, batch, index, ScriptAttempt(), isStaged: false)
     case .restore:
       addRestores(batch, index..<index + 1, ScriptAttempt())
+    case .wait(let wait):
+      addWait(wait, id)
     case .subscribe(let channels):
       requirePurpose(.subscriber)
       guard !channels.isEmpty else { return answer(id, .subscribed) }
@@ -293,6 +297,10 @@ package final class HiredisConnection: RedisConnection {
       try handleCommit(batch, index, attempt, reply)
     case .restores(let batch, let indices, let attempt):
       try handleRestores(batch, indices, attempt, reply)
+    case .mark:
+      markFailure = Self.error(reply, "SET")
+    case .acknowledgements(let id, let replicas):
+      try handleAcknowledgements(id, replicas, reply)
     case .confirmations(let id, let isSubscription, let channels, _):
       let operation = isSubscription ? "SUBSCRIBE" : "UNSUBSCRIBE"
       guard let error = Self.error(reply, operation) else { throw Self.unknownReply(operation) }

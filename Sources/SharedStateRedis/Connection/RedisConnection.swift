@@ -139,6 +139,8 @@ package struct RedisRequest: Sendable {
     case commit(Commit)
     /// Runs the restore script; answered like a commit.
     case restore(Restore)
+    /// Waits for replicas. It blocks the connection.
+    case wait(ReplicaWait)
     /// Answered once all channels are confirmed.
     case subscribe([String])
     case unsubscribe([String])
@@ -178,6 +180,8 @@ package enum RedisReply: Sendable {
   /// A kept document, or that the value was deleted; `nil`: the server has not kept it.
   case base(StoredValue.Content?)
   case commit(CommitReply)
+  /// Why too few replicas have what the connection has written; `nil`: enough have it.
+  case replicas(ReplicaShortage?)
   case subscribed
   case unsubscribed
   /// The server refused this one request; the connection stays open.

@@ -35,6 +35,8 @@ package struct ReplyBound: Equatable, Sendable {
   static let user = ReplyBound(bytes: 4 << 20, elements: 65_536, depth: 3)
   /// A host and a port.
   static let address = ReplyBound(bytes: 4_096, elements: 2, depth: 1)
+  /// WAITAOF has two numbers.
+  static let acknowledgements = ReplyBound(bytes: 4_096, elements: 2, depth: 1)
   /// SENTINEL MASTER has some fifty words.
   static let instance = ReplyBound(bytes: 65_536, elements: 1_024, depth: 1)
   /// SENTINEL REPLICAS has as many for each replica.

@@ -22,6 +22,32 @@ struct RequestEncoder {
     }
   }
 
+  /// Writes a mark that expires immediately.
+  func mark(_ key: String) {
+    formatter.add("SET") { command in
+      command.argument(key)
+      command.argument("")
+      command.argument("PX")
+      command.argument("1")
+    }
+  }
+
+  /// Waits for replicas. It blocks the connection.
+  func wait(for replicas: RedisReplicas) {
+    let (count, timeout) = (UInt64(replicas.count), UInt64(ReplicaWait.timeout / .milliseconds(1)))
+    if replicas.isOnDisk {
+      formatter.add("WAITAOF", "1") { command in
+        command.argument(count)
+        command.argument(timeout)
+      }
+    } else {
+      formatter.add("WAIT") { command in
+        command.argument(count)
+        command.argument(timeout)
+      }
+    }
+  }
+
   func get(_ key: String) { formatter.add("GET") { $0.argument(key) } }
 
   /// Asks what a user may access.

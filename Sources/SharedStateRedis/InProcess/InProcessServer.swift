@@ -268,6 +268,8 @@ package struct InProcessServer: Sendable {
       if faults.refusesTracking { return .failure(.permissionDenied(operation: "CLIENT TRACKING")) }
       clients[id]?.tracking = ServerClient.Tracking(redirect: Int(redirect), prefix: prefix.map { Name($0) })
       return .tracking
+    case .wait(let wait):
+      return reply(to: wait)
     case .subscribe(let channels) where !channels.allSatisfy(faults.permits(channel:)):
       let error = Self.denied("SUBSCRIBE", .channel)
       return .failure(error.concerning(nil, channels.count == 1 ? channels : []))
@@ -313,6 +315,17 @@ package struct InProcessServer: Sendable {
     case .restore(let restore):
       return run(of: id, on: restore.names) { $0.restore(restore, at: $1) }
     }
+  }
+
+  private mutating func reply(to wait: ReplicaWait) -> RedisReply {
+    if faults.isReplica { return .failure(.notPrimary) }
+    if let mark = wait.mark {
+      guard faults.permits(key: mark) else { return .failure(Self.denied("SET", .key)) }
+      if let error = faults.writeError { return .failure(error) }
+      keyspace.set(mark, .string(Data()), expiry: now.milliseconds + 1)
+    }
+    let count = faults.replicas ?? wait.replicas.count
+    return .replicas(count < wait.replicas.count ? .acknowledged(count) : nil)
   }
 
   private static func denied(_ operation: String, _ kind: DeniedSubject.Kind) -> RedisSharedStateError {

@@ -25,6 +25,8 @@ package struct ServerFaults: Sendable {
   package var isReplica = false
   /// Whether the server refuses COPY, and every write of a key that keeps a base.
   package var refusesBases = false
+  /// How many replicas have what is written; `nil`: as many as a client asks for.
+  package var replicas: Int?
   /// Whether the server refuses INFO.
   package var refusesInfo = false
   package var isPaused = false

@@ -25,6 +25,8 @@ extension LinkState {
     ///
     /// - `isNews`: Whether it is the first one since the secret was read.
     case unprovenMessage(channel: String, isNews: Bool)
+    /// The server has a change, but too few of its replicas have it.
+    case tooFewReplicas(RedisSharedStateError)
     /// The server has lost a value, or its meta, many times in a row.
     case losesAgain(name: String)
     /// The server does not report which keys were written.
@@ -77,8 +79,8 @@ extension LinkState.Effect {
     // The callbacks of keys that are built on a Redis key decode the document.
     case .answer(let waiter, _, _): .waiter(waiter)
     case .wake, .statusChanged: nil
-    case .sessionChanged, .incident, .malformedMessage, .unprovenMessage, .losesAgain, .trackingRefused,
-      .trackingFutile, .trackingSilent,
+    case .sessionChanged, .incident, .malformedMessage, .unprovenMessage, .tooFewReplicas, .losesAgain,
+      .trackingRefused, .trackingFutile, .trackingSilent,
       .closesIdleConnections, .vitalsRefused, .certificate, .decided:
       .log
     case .measured: .metrics

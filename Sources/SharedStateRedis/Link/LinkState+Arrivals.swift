@@ -171,6 +171,10 @@ extension LinkState {
       members[id]?.online?.reading.turnedDown()
       apply(members[id]?.replica.commitRefused(error, operation: operation), to: id, now: now)
       turnedDown(id, now: now)
+    case (.replicas(let replicas), .replicas(let shortage)):
+      answered(replicas, shortage, now: now)
+    case (.replicas(let replicas), .failure(let error)) where !error.concernsConnection:
+      answered(replicas, error.isTransient ? .unknown : .refused("\(error)"), now: now)
     case (_, .failure(let error)):
       // Without subscriptions and reads, nothing shows what is stale. Start again later.
       failed(epoch: epoch, error: error, now: now)

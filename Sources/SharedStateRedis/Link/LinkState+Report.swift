@@ -49,6 +49,7 @@ extension LinkState {
       if !member.replica.hasNothingToCommit, retries[Retry.Key(id, .commit)]?.isReported ?? false { return .refused }
       if member.isKeptBack { return .waitingForUserCode }
     }
-    return member.replica.progress
+    let progress = member.replica.progress
+    return progress == .current && replication.change(of: id) != nil ? .replicating : progress
   }
 }

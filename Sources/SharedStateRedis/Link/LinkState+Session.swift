@@ -15,6 +15,7 @@ extension LinkState {
     guard configuration.restsWhenUnused, members.isEmpty, waiters.isEmpty, session.phase != .idle else { return }
     session.rest()
     online = nil
+    replication.disconnect()
     publishStatus()
     emit(.wake)
   }
@@ -42,9 +43,10 @@ extension LinkState {
     for id in members.ids {
       guard let replica = members[id]?.replica else { continue }
       // An observer may stop the link as soon as the box shows the value, before the box is known to show it.
-      resume(replica.outcomes.finished, nil)
+      resume(awaitReplicas(replica.outcomes.finished, of: id), nil)
       resume(replica.updatesUnderWay, .outcomeUnknown(name: replica.name))
     }
+    for waiter in replication.waiters() { resume([waiter], shortage(of: waiter)) }
     resume(waiters.ids, .stopped)
     for id in members.ids {
       publish(id, .loading(false))
@@ -160,6 +162,7 @@ extension LinkState {
     if session.refusal != nil { refuseWaiters() }
     let culprits = noteBreak(error)
     online = nil
+    replication.disconnect()
     // A hundred thousand shares need not learn of every attempt that fails for the same reason.
     for id in known == error ? [] : members.ids {
       members[id]?.online = nil

@@ -9,6 +9,8 @@ extension LinkState {
     let callback: WaiterCallback
     /// The atomic update that has to run first.
     var update: AtomicUpdate?
+    /// The replicas that have to have its change.
+    var replicas: RedisReplicas = 0
   }
 
   /// Requests to save the present value of a replica, which has this stamp.
@@ -16,12 +18,20 @@ extension LinkState {
     _ id: ReplicaID,
     stamp: UInt64 = .max,
     replacingUnreadable: Bool = false,
+    replicas: RedisReplicas? = nil,
     within timeout: Duration? = nil,
     now: Instant,
     keeping box: RetainedBox? = nil,
     callback: @escaping WaiterCallback = { _ in }
   ) throws(RedisSharedStateError) -> WaiterID {
-    let waiter = try makeWaiter(for: id, operation: "save()", within: timeout, now: now, callback: callback)
+    let waiter = try makeWaiter(
+      for: id,
+      operation: "save()",
+      replicas: replicas ?? optionalReplicas(of: id),
+      within: timeout,
+      now: now,
+      callback: callback
+    )
     // Only once the save is accepted: otherwise nothing would ever settle it.
     keep(box, of: id)
     let actions = members[id]?.replica.save(waiter: waiter, stamp: stamp, replacingUnreadable: replacingUnreadable)
@@ -40,6 +50,7 @@ extension LinkState {
     let waiter = try makeWaiter(
       for: id,
       operation: "updateAtomically()",
+      replicas: optionalReplicas(of: id),
       within: timeout,
       now: now,
       update: update,
@@ -58,7 +69,14 @@ extension LinkState {
     keeping box: RetainedBox? = nil,
     callback: @escaping WaiterCallback = { _ in }
   ) throws(RedisSharedStateError) -> WaiterID {
-    let waiter = try makeWaiter(for: id, operation: "reset()", within: timeout, now: now, callback: callback)
+    let waiter = try makeWaiter(
+      for: id,
+      operation: "reset()",
+      replicas: optionalReplicas(of: id),
+      within: timeout,
+      now: now,
+      callback: callback
+    )
     keep(box, of: id)
     begin(waiter, of: id, members[id]?.replica.reset(waiter: waiter, stamp: stamp))
     return waiter
@@ -102,8 +120,13 @@ extension LinkState {
     var flushed: [WaiterID] = []
     let first = waiters.next
     for id in members.ids {
-      guard let actions = members[id]?.replica.flush(waiter: waiters.next) else { continue }
-      flushed.append(waiters.add(Waiter(replica: id, operation: "flush()", callback: callback)))
+      let actions = members[id]?.replica.flush(waiter: waiters.next)
+      guard actions != nil || replication.change(of: id) != nil else { continue }
+      let replicas = optionalReplicas(of: id)
+      let flush = Waiter(replica: id, operation: "flush()", callback: callback, replicas: replicas)
+      flushed.append(waiters.add(flush))
+      // The server has the change, but too few of its replicas have it.
+      if actions == nil { awaitReplicas(flushed.suffix(1), of: id) }
       apply(actions, to: id)
       retrySooner(id)
     }
@@ -134,6 +157,7 @@ extension LinkState {
 
   /// A waiter has stopped waiting.
   package mutating func forget(_ waiter: WaiterID) {
+    replication.forget(.waiter(waiter))
     if let replica = waiters.remove(waiter)?.replica { members[replica]?.replica.forget(waiter: waiter) }
   }
 
@@ -148,7 +172,9 @@ extension LinkState {
   /// - Returns: Whether the update may still take effect, or already has.
   mutating func cancelUpdate(_ waiter: WaiterID) -> Bool {
     guard let known = waiters[waiter] else { return true }
-    let isUnderWay = known.replica.flatMap { members[$0]?.replica.isUnderWay(update: waiter) } ?? false
+    let isUnderWay =
+      known.replica.flatMap { members[$0]?.replica.isUnderWay(update: waiter) } ?? false
+      || replication.shortage(of: waiter) != nil
     forget(waiter)
     return isUnderWay
   }
@@ -163,13 +189,17 @@ extension LinkState {
   mutating func makeWaiter(
     for replica: ReplicaID?,
     operation: String,
+    replicas: RedisReplicas = 0,
     within timeout: Duration? = nil,
     now: Instant,
     update: AtomicUpdate? = nil,
     callback: @escaping WaiterCallback
   ) throws(RedisSharedStateError) -> WaiterID {
     if session.phase == .stopped { throw .stopped }
-    let waiter = waiters.add(Waiter(replica: replica, operation: operation, callback: callback, update: update))
+    replication.use(replicas)
+    let waiter = waiters.add(
+      Waiter(replica: replica, operation: operation, callback: callback, update: update, replicas: replicas)
+    )
     if let timeout {
       addExpiry(of: waiter..<waiters.next, at: now + timeout)
     } else {
@@ -179,6 +209,9 @@ extension LinkState {
     }
     return waiter
   }
+
+  /// The replicas that the option of a value asks for.
+  private func optionalReplicas(of id: ReplicaID) -> RedisReplicas { members[id]?.replica.policy.replicas ?? 0 }
 
   private mutating func addExpiry(of added: Range<WaiterID>, at deadline: Instant) {
     waiters.setDeadline(deadline, chosenFor: added)
@@ -195,13 +228,16 @@ extension LinkState {
   }
 
   private mutating func refuse(_ waiter: WaiterID) {
-    guard let error = session.refusal, let known = waiters[waiter] else { return }
+    guard let error = session.refusal, let known = waiters[waiter], replication.shortage(of: waiter) == nil else {
+      return
+    }
     if let replica = known.replica.flatMap({ members[$0]?.replica }), replica.isUnderWay(update: waiter) { return }
     end(waiter, error)
   }
 
   private mutating func expire(_ waiter: WaiterID) {
     guard let known = waiters[waiter] else { return }
+    if let error = shortage(of: waiter) { return resume([waiter], error) }
     let replica = known.replica.flatMap { members[$0]?.replica }
     if let replica, replica.isUnderWay(update: waiter) {
       return end(waiter, .outcomeUnknown(name: replica.name))

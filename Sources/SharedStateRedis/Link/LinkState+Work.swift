@@ -29,6 +29,8 @@ extension LinkState {
       takeReads(into: &work, now: now)
       takeChecks(into: &work, now: now)
       takeCommits(into: &work, now: now)
+      // Behind the commits, which it would delay.
+      takeReplication(into: &work, now: now)
     }
     let needsPing = online?.exchanges[purpose].needsPing(now: now) ?? false
     switch purpose {
@@ -57,6 +59,7 @@ extension LinkState {
     let hasCallers = online?.calledAt.map { now < $0 + configuration.requestTimeout } ?? false
     if !work.encodings.isEmpty || hasCallers { deadline = min(deadline, now + configuration.requestTimeout) }
     if let at = online?.next { deadline = min(deadline, at) }
+    if let at = replication.next { deadline = min(deadline, at) }
     if let at = waiters.earliestDeadline { deadline = min(deadline, at) }
     if let at = certificates.next { deadline = min(deadline, at) }
     return deadline

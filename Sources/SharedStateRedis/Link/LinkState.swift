@@ -45,6 +45,7 @@ package struct LinkState: Sendable {
     /// Reads what the server keeps of a version.
     case base(ReplicaID, Version)
     case commit(ReplicaID, Operation, bytes: Int, sentAt: Instant)
+    case replicas(RedisReplicas)
   }
 
   struct Member {
@@ -117,6 +118,7 @@ package struct LinkState: Sendable {
   var breaks = ConnectionBreakers()
 
   var waiters = WaitList()
+  var replication = Replication()
   var givenUp = GivenUpChanges()
   var measurements = Measurements()
 
@@ -220,6 +222,7 @@ package struct LinkState: Sendable {
     let isFirst = listeners.add(id, to: channel)
     publish(id, .loading(true))
     if policy.detectsForeignEdits { detecting += 1 }
+    replication.use(policy.replicas)
     if session.phase == .connected, let circumstances = online?.circumstances {
       askForTracking()
       members[id]?.online = OnlineMember(reading: ReadState(antiEntropyPart: 1))
@@ -248,6 +251,7 @@ package struct LinkState: Sendable {
     }
     if member.replica.mayTakeEffectYet { hasUndecided = true }
     memories.forget(member.replica.verified.memory, of: id)
+    replication.forget(.value(id))
     if member.replica.policy.detectsForeignEdits { detecting -= 1 }
     if member.online?.isBehind ?? false { endWaitingForOne() }
     for concern in Retry.Concern.allCases { forget(Retry.Key(id, concern: concern)) }
@@ -315,7 +319,9 @@ package struct LinkState: Sendable {
         if change == .saveError(nil), !givenUp.isEmpty, let name = members[id]?.nameIfWhole {
           givenUp.remove(Name(name))
         }
-      case .settled: settle(id)
+      case .acknowledged(let revision, let isWritten): acknowledged(id, revision, isWritten: isWritten)
+      // The box is kept until replicas have its change.
+      case .settled: if replication.change(of: id) == nil { settle(id) }
       case .read:
         queueRead(of: id)
       case .readLater(let milliseconds):
@@ -334,11 +340,12 @@ package struct LinkState: Sendable {
         let passing = members[id]?.replica.online?.refusal
         if let now { pauseAfterRefusal(of: id, .commit, passing: passing, now: now) }
       case .resume(let ids, let error):
-        resume(ids, error, of: id)
+        resume(error == nil ? awaitReplicas(ids, of: id) : ids, error, of: id)
       case .report(let incident):
         guard let name = members[id]?.replica.name else { continue }
         if case .gaveUp = incident { givenUp.insert(Name(name), members[id]?.attachment) }
         emit(.incident(name: name, incident))
+        if replication.isUsed { noteLoss(incident, of: id) }
       }
     }
     if let growth = members[id]?.replica.verified.memory.takeGrowth() { remembered(growth, by: id) }
@@ -424,6 +431,7 @@ package struct LinkState: Sendable {
     var (known, callbacks): ([WaiterID], [WaiterCallback]) = ([], [])
     for id in ids {
       guard let waiter = waiters.remove(id) else { continue }
+      if replication.isUsed { replication.forget(.waiter(id)) }
       known.append(id)
       callbacks.append(waiter.callback)
     }

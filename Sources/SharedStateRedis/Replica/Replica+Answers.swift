@@ -40,6 +40,7 @@ extension Replica {
     if case .repair(let repair) = commit.purpose { return mended(repair, commit, revision, parent) }
     // After the largest revision the next one is smaller. Only a read shows what came in between.
     var actions: [Action] = revision < parent ? [.read] : []
+    if policy.replicas.isWanted { actions.append(.acknowledged(revision, isWritten: !commit.isInterrupted)) }
     func isLatest(beside known: Revision) -> Bool { revision >= known || parent == known }
     // A version read after a lost reply is newer than the commit's, even one with the same revision.
     let isSame = revision == lastVerified.revision

@@ -59,6 +59,9 @@ extension Replica.Action {
         revision = version.revision
       case .wait: text = "Waiting for other services to repair the value."
       case .commit: text = "Committing."
+      case .acknowledged(let revision, _):
+        text = "Asking whether replicas have the version."
+        self.revision = revision
       case .settled: text = "No local change is pending any more."
       case .retryLater: text = "Retrying later."
       case .status(.loading(let isLoading)): text = isLoading ? "Loading." : "Loaded."

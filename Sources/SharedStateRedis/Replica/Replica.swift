@@ -94,6 +94,10 @@ package struct Replica: Sendable {
     /// There is something to commit: call ``Replica/takeCommit(vitals:nextOperation:)`` and
     /// ``Replica/beginEncoding()``.
     case commit
+    /// The server has acknowledged a change of this service, which its replicas have to have, too.
+    ///
+    /// - `isWritten`: Whether the present connection has written it.
+    case acknowledged(Revision, isWritten: Bool)
     /// Every local change is acknowledged or given up, so the box need not be kept any longer.
     case settled
     /// The server refused the commit. Call ``Replica/retry()`` later to try it again.

@@ -12,6 +12,8 @@ package struct ReplicaPolicy: Equatable, Sendable {
   package var maximumBytes: Int
   /// The largest document that is sent with the announcement of a change, in bytes. A larger one has to be read.
   package var inlineLimit: Int
+  /// The replicas of the server that have to have a change before it counts as saved.
+  var replicas: RedisReplicas
   /// The writer that this service names in its commits: label, host, process and nonce, without spaces.
   package var writer: String
 
@@ -23,6 +25,7 @@ package struct ReplicaPolicy: Equatable, Sendable {
     access: RedisAccess = .readWrite,
     maximumBytes: Int = 1 << 20,
     inlineLimit: Int = 8_192,
+    replicas: RedisReplicas = 0,
     writer: String
   ) {
     self.conflict = conflict
@@ -32,6 +35,7 @@ package struct ReplicaPolicy: Equatable, Sendable {
     self.access = access
     self.maximumBytes = maximumBytes
     self.inlineLimit = inlineLimit
+    self.replicas = replicas
     self.writer = writer
   }
 }

@@ -40,6 +40,7 @@ extension Link {
     case .statusChanged(let session, let isLive, let number): onStatusChange(session, isLive, number)
     case .sessionChanged(let session): telemetry.sessionChanged(session)
     case .incident(let name, let incident): telemetry.happened(incident, to: name)
+    case .tooFewReplicas(let error): telemetry.tooFewReplicas(error)
     case .losesAgain(let name): telemetry.losesAgain(name)
     case .closesIdleConnections(let interval): telemetry.closesIdleConnections(askedAfter: interval)
     case .trackingRefused(let error): telemetry.trackingRefused(error)

@@ -268,6 +268,10 @@ package final class LinkTelemetry: Sendable {
     )
   }
 
+  func tooFewReplicas(_ error: RedisSharedStateError) {
+    logger.warning("\(error) The store keeps asking.", metadata: connection)
+  }
+
   func trackingFutile() {
     logger.notice(
       """

@@ -4,7 +4,7 @@ import SharedStateDependencies
 import Synchronization
 
 /// Keeps the value of one box in Redis: joins the box to its replica, encodes and decodes.
-final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, ReplicaAttachment {
+final class RedisPersistence<Value: Codable & Sendable>: ReplicatedPersistence, ReplicaAttachment {
   private struct State {
     weak var box: ValueBox<Value>?
     /// The replica, or why there is none.
@@ -94,6 +94,14 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   }
 
   func save(replacingUnreadable: Bool, within timeout: Duration?) async throws {
+    try await save(replacingUnreadable: replacingUnreadable, replicas: nil, within: timeout)
+  }
+
+  func save(replicas: RedisReplicas, within timeout: Duration?) async throws {
+    try await save(replacingUnreadable: false, replicas: replicas, within: timeout)
+  }
+
+  private func save(replacingUnreadable: Bool, replicas: RedisReplicas?, within timeout: Duration?) async throws {
     try await traced("save") {
       let (box, membership) = state.withLock { ($0.box, $0.membership) }
       let id = try writable(membership)
@@ -104,6 +112,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
           id,
           stamp: stamp,
           replacingUnreadable: replacingUnreadable,
+          replicas: replicas,
           within: timeout,
           now: .now,
           keeping: RetainedBox(box, since: .now),

@@ -35,6 +35,9 @@ package struct KeyNames: Sendable {
   /// The key of a namespace's ``Secret``. Its hash tag is empty, which no value's is.
   static func secret(of namespace: String) -> String { "\(namespace)secret:{}" }
 
+  /// The key of a mark that is written only to let a connection wait for replicas.
+  static func mark(of namespace: String) -> String { "\(namespace)mark:{}" }
+
   /// The channel of the value with this key.
   static func channel(namespace: String, value: String, database: Int) -> String {
     "\(namespace)changes:{\(value)}" + (database == 0 ? "" : "@\(database)")
