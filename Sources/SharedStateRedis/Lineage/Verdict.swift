@@ -6,6 +6,8 @@ import Foundation
 enum Verdict: Equatable, Sendable {
   /// The stored value counts, and is the verified version from now on.
   case follow
+  /// The stored value counts: a message has announced a version that the server never had.
+  case disbelieve
   /// The stored value is shown. The verified version stays.
   case show
   /// Nothing is done. Commits may be based on the verified version.
@@ -58,6 +60,13 @@ struct Findings: Sendable {
     return isContinued && vitals.evictions == sighting.evictions
   }
 
+  /// Whether a message alone has shown the verified version, and the server is known to have lost nothing since, so that
+  /// it would have that version if the message were true.
+  private var isUnfounded: Bool {
+    guard verified.isOnlyAnnounced, sighting != nil, vitals?.evictions != nil else { return false }
+    return isContinued
+  }
+
   var verdict: Verdict {
     switch stored.content {
     case .oversized, .otherType: return .show
@@ -86,7 +95,9 @@ struct Findings: Sendable {
       // It has expired, or was evicted before this service saw it.
       guard verified.restorable != nil else { return .leave }
       // A FLUSHALL counts as a deletion, even of versions written after the verified one.
-      return !isFirst && isUnmoved ? .adopt : .restore
+      if !isFirst, isUnmoved { return .adopt }
+      // It was never stored, or deleted, or has expired together with its meta.
+      return isUnfounded && isUnmoved ? .follow : .restore
     case .document(let document):
       if isOwn(document) { return .restore }
       if isUnmoved { return .adopt }
@@ -98,6 +109,7 @@ struct Findings: Sendable {
   private func verdict(about meta: Meta) -> Verdict {
     guard let known = verified.meta else { return .follow }
     let kinship = Kinship(of: meta, to: known)
+    if isUnfounded, kinship == .ancestor || kinship == .fork { return isKnownOtherwise ? .adopt : .disbelieve }
     if stored.isGone { return verdictOfGone(meta, kinship) }
     switch kinship {
     case .same:

@@ -8,11 +8,13 @@ struct VerifiedVersion: Hashable, Sendable {
   private(set) var content = StoredValue.Content.absent
   /// The server's vitals when the version was seen last, or earlier ones; `nil` if they were not asked for then.
   private(set) var sighting: Vitals?
+  /// Whether only a message has shown it. Whoever can read the secret can forge one.
+  private(set) var isOnlyAnnounced = false
 
   init() {}
 
-  init(_ meta: Meta?, _ content: StoredValue.Content, seenWith vitals: Vitals?) {
-    (self.meta, self.content, sighting) = (meta, content, vitals)
+  init(_ meta: Meta?, _ content: StoredValue.Content, seenWith vitals: Vitals?, isOnlyAnnounced: Bool = false) {
+    (self.meta, self.content, sighting, self.isOnlyAnnounced) = (meta, content, vitals, isOnlyAnnounced)
   }
 
   var revision: Revision { meta?.revision ?? .none }

@@ -29,6 +29,7 @@ extension Replica {
     // Whoever can read the secret can forge or repeat a message. Before the first read nothing contradicts it, so it is
     // only a hint. The read that follows a subscription is as new as a message that came before it.
     if let online, !online.wasRead { return online.phase == .subscribing ? [] : [.read] }
+    if online?.doubtsMessages ?? false { return [.confirm] }
     // The missed change is older than this message, but other messages may have been lost as well.
     var actions: [Action] = wasRead && isMissed ? [.report(.missedMessage), .read] : []
     let content: StoredValue.Content
@@ -46,7 +47,7 @@ extension Replica {
     // The value may have been deleted after the message.
     if online?.repairs.overtaken() ?? false { actions.append(.read) }
     verified.raiseFloor(to: message.revision)
-    verified.add(message.meta, content, vitals)
+    verified.add(message.meta, content, vitals, isOnlyAnnounced: true)
     online?.isServerKnown = true
     return actions + confirm(content, message.revision, message.meta, isByWriter: true) + advance()
   }
@@ -226,7 +227,7 @@ extension Replica {
       online?.repairs.takeAbsence()
       return []
     }
-    if isAboutEvictions(stored, vitals) {
+    if dependsOnVitals(stored, vitals) {
       online?.repairs.wait(
         for: RepairState.Absence(stored: stored, isFirst: isFirst, verifiedChanges: verified.changes)
       )
@@ -235,8 +236,8 @@ extension Replica {
     return judge(stored, isFirst, vitals)
   }
 
-  /// Whether the verdict depends on evictions that the server may not have reported yet.
-  private func isAboutEvictions(_ stored: StoredValue, _ vitals: Vitals) -> Bool {
+  /// Whether the verdict depends on a loss or an eviction that the server may not have reported yet.
+  private func dependsOnVitals(_ stored: StoredValue, _ vitals: Vitals) -> Bool {
     guard let evictions = vitals.evictions else { return false }
     switch stored.content {
     case .oversized, .otherType: return false
@@ -245,8 +246,15 @@ extension Replica {
     // A service that finds nothing, and has never verified anything, has nothing to lose.
     if lastVerified.meta == nil, stored.meta == nil { return evictions == 0 && stored.content != .absent }
     let isGone = stored.content == .absent && stored.meta?.kind != .deleted
-    guard stored.meta == nil || isGone, lastVerified.restorable != nil else { return false }
-    return lastVerified.sighting.map { vitals.isUnmoved(since: $0) } ?? false
+    let isDenied = deniesMessage(stored)
+    guard stored.meta == nil || isGone || isDenied, lastVerified.restorable != nil else { return false }
+    return lastVerified.sighting.map { isDenied ? vitals.continues($0) : vitals.isUnmoved(since: $0) } ?? false
+  }
+
+  /// Whether the stored version does not include the verified one, which only a message has shown.
+  private func deniesMessage(_ stored: StoredValue) -> Bool {
+    guard lastVerified.isOnlyAnnounced, let meta = stored.meta, let known = lastVerified.meta else { return false }
+    return [.ancestor, .fork].contains(Kinship(of: meta, to: known))
   }
 
   private mutating func judge(
@@ -292,7 +300,7 @@ extension Replica {
       case .restore, .giveBack, .wait(.antiEntropy): return .leave
       case .merge: return .follow
       case .adopt: return .show
-      case .follow, .show, .leave, .wait(.moment): break
+      case .follow, .disbelieve, .show, .leave, .wait(.moment): break
       }
     }
     // What the program has requested must not wait for a whole anti-entropy interval.
@@ -315,7 +323,7 @@ extension Replica {
     case .merge: if !mayRestore { return stored.meta == nil ? .adopt : .follow }
     // The edit is shown. It stays without a revision of its own for as long as a meta is stored beside it.
     case .adopt: if !policy.detectsForeignEdits, stored.meta != nil || lastVerified.meta == nil { return .follow }
-    case .follow, .show, .leave, .wait(.moment): break
+    case .follow, .disbelieve, .show, .leave, .wait(.moment): break
     }
     return verdict
   }
@@ -326,6 +334,10 @@ extension Replica {
       let isLoss =
         lastVerified.meta.map { verified in stored.meta.map { !$0.lineage.covers(verified.version) } ?? true } ?? false
       return (isLoss ? reportLoss(of: stored) : []) + follow(stored, vitals)
+    case .disbelieve:
+      online?.doubtsMessages = true
+      let announced = lastVerified.revision
+      return [.report(.neverStored(announced: announced, stored: stored.revision))] + follow(stored, vitals)
     case .show:
       online?.repairs.drop()
       return show(stored)

@@ -27,6 +27,8 @@ package struct Replica: Sendable {
     var wasRead = false
     /// Whether a reply or a message has shown which version the server has, so that it is not another one than before.
     var isServerKnown = false
+    /// Whether a message has announced a version that the server never had, so that messages are only hints.
+    var doubtsMessages = false
     /// The reads without an answer.
     var reads: [OutstandingReads.Read] = []
     /// The newest change that was announced without its document while our own commit was under way.
@@ -132,6 +134,8 @@ package struct Replica: Sendable {
     case incomplete(CommitShortfall)
     /// A message was lost in transit.
     case missedMessage
+    /// A message has announced a version that the server never had.
+    case neverStored(announced: Revision, stored: Revision)
     /// A local change was given up for this reason.
     case gaveUp(RedisSharedStateError)
     /// The stored document cannot be decoded.

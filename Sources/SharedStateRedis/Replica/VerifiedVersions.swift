@@ -20,9 +20,11 @@ struct VerifiedVersions: Sendable {
   }
 
   /// Adds a version, which is the verified one from now on.
-  mutating func add(_ meta: Meta?, _ content: StoredValue.Content, _ vitals: Vitals?) {
+  ///
+  /// - Parameter isOnlyAnnounced: Whether only a message has shown it.
+  mutating func add(_ meta: Meta?, _ content: StoredValue.Content, _ vitals: Vitals?, isOnlyAnnounced: Bool = false) {
     if last.meta?.version != meta?.version || last.content != content { changes += 1 }
-    last = VerifiedVersion(meta, content, seenWith: vitals)
+    last = VerifiedVersion(meta, content, seenWith: vitals, isOnlyAnnounced: isOnlyAnnounced)
     alternatives = []
     if let meta { memory.remember(meta, content) }
   }

@@ -104,6 +104,13 @@ package final class LinkTelemetry: Sendable {
         of: "lost_history",
         ["name": "\(name)", "confirmed": "\(confirmed)", "stored": "\(stored)"]
       )
+    case .neverStored(let announced, let stored):
+      log(
+        "A message announced a version that Redis never stored: a client that can read the secret may have forged it. Messages about this value only cause reads from now on.",
+        .error,
+        of: "never_stored",
+        ["name": "\(name)", "announced": "\(announced)", "stored": "\(stored)"]
+      )
     case .restored(let revision):
       log(
         "Restored a value that Redis lost.",

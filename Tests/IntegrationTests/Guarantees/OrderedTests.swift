@@ -103,6 +103,47 @@ struct OrderedTests {
     #expect(values == [1, 2])
   }
 
+  @Test(
+    "AcknowledgedSurvives: what a client forges that can read the secret is never stored, and shown only until a read",
+    arguments: BackendKind.allCases,
+    [false, true]
+  )
+  func forgedWithSecret(kind: BackendKind, isDeletion: Bool) async throws {
+    let backend = try kind.make()
+    let journal = Journal()
+    let way = Way()
+    let store = try backend.store("service", logger: journal.logger("service"), way: way)
+    let other = try backend.store("other")
+    @Shared(.redis("count", store: store)) var count = 0
+    @Shared(.redis("count", store: other)) var others = 0
+    try await $count.load()
+    // A service looks for an edit behind its own changes, and so could find the forgery out before the test sees it.
+    $others.withLock { $0 = 1 }
+    try await $others.save()
+    try await $count.becomes(1)
+    let names = KeyNames(namespace: "", name: "count", database: 0)
+    let stored = try #require(try backend.get(names.meta).flatMap { Meta($0) })
+    let forged = ChangeMessage(
+      revision: Revision(stored.revision.rawValue + 30),
+      parent: stored.revision,
+      writer: "other@host/1/n",
+      content: isDeletion ? .deleted : .document(Data("30".utf8))
+    )
+    try backend.publish(forged, on: names.channel, provenBy: backend.secret())
+    try await $count.becomes(isDeletion ? 0 : 30)
+    try await backend.cutOff(store, "service", way)
+    way.open()
+    try await store.isUp()
+    try await $count.becomes(1)
+    #expect(try backend.get("count") == "1")
+    #expect(try backend.get(names.meta).flatMap { Meta($0) } == stored)
+    #expect(!journal.entries("never stored", name: "count").isEmpty)
+    // A real change is still seen.
+    $others.withLock { $0 = 2 }
+    try await $others.save()
+    try await $count.becomes(2)
+  }
+
   @Test("A message is shown even after the secret is lost or replaced", arguments: BackendKind.allCases)
   func lostSecret(kind: BackendKind) async throws {
     // Without tracking, a service learns of a change from its message, or from a read that the message causes.
