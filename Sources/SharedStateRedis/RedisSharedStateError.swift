@@ -122,6 +122,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     case unreachable(reason: String)
     case disconnected(reason: String)
     case timedOut(operation: String)
+    case outpaced(name: String)
     case tlsFailed(reason: String)
     case unsupported(feature: String)
     case authenticationFailed
@@ -179,7 +180,7 @@ extension RedisSharedStateError {
     case .defaultInUse: .defaultInUse
     case .unreachable: .unreachable
     case .disconnected: .disconnected
-    case .timedOut: .timedOut
+    case .timedOut, .outpaced: .timedOut
     case .tlsFailed: .tlsFailed
     case .unsupported: .unsupported
     case .authenticationFailed, .sentinelAuthenticationFailed: .authenticationFailed
@@ -213,7 +214,7 @@ extension RedisSharedStateError {
     case .permissionDenied(_, let subject): subject?.name
     case .notReplicated(let name, _, _): name
     case .valueTooLarge(let name, _, _), .encodingFailed(let name, _), .undecodable(let name, _, _),
-      .rejected(let name, _, _), .conflict(let name, _, _), .outcomeUnknown(let name),
+      .rejected(let name, _, _), .conflict(let name, _, _), .outcomeUnknown(let name), .outpaced(let name),
       .valueTypeMismatch(let name, _, _, _), .notStored(let name), .readOnly(let name):
       name
     default: nil
@@ -286,6 +287,11 @@ extension RedisSharedStateError {
   /// An error with the code ``Code/timedOut``.
   public static func timedOut(operation: String) -> Self {
     Self(.timedOut(operation: operation))
+  }
+
+  /// An error with the code ``Code/timedOut``: the server has answered, but each commit conflicted.
+  package static func outpaced(name: String) -> Self {
+    Self(.outpaced(name: name))
   }
 
   /// An error with the code ``Code/tlsFailed``.
@@ -423,6 +429,9 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
       "The connection to Redis is down, and the value may be stale: \(reason)."
     case .timedOut(let operation):
       "Redis did not answer in time: \(operation)."
+    case .outpaced(let name):
+      "The change of '\(name)' was not stored in time. Redis answered, but the change conflicted with those of other "
+        + "services every time."
     case .tlsFailed(let reason):
       "There is no TLS connection to Redis: \(reason)."
     case .unsupported(let feature):
@@ -624,7 +633,7 @@ extension RedisSharedStateError: StoreError {
       .outOfThreads, .serverError, .protocolViolation, .changesGivenUp, .undelivered, .outcomeUnknown, .notStored,
       .forked, .stopped:
       true
-    case .invalidName, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .notReplicated,
+    case .invalidName, .outpaced, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .notReplicated,
       .valueTypeMismatch, .readOnly:
       false
     }

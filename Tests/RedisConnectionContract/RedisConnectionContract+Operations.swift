@@ -196,6 +196,135 @@ extension RedisConnectionContract {
       }
     },
 
+    RedisConnectionContract("a conflict reserves the value for its writer if that asks, until it has committed") {
+      scene in
+      let (far, near) = (try scene.connect(), try scene.connect())
+      let names = scene.names()
+      let applied = near.makeCommit(names, .text("1"))
+      let revision = try near.committed(applied).revision
+      var commit = far.makeCommit(names, .text("2"), when: .absent)
+      commit.reservation = 1_000
+      let stored = try near.read(names)
+      let contents: [Commit.Content] = [
+        .text("3"), .large(Data("3".utf8)), .deleted, .adopted(inlineLimit: 100), .adoptedDeletion,
+      ]
+      for content in contents {
+        for condition in [Commit.Condition.unconditional, .revision(revision), .absent] {
+          guard case .conflict = try far.reply(to: commit) else { throw Violation("a create over a value succeeds") }
+          let held = try near.reply(to: near.makeCommit(names, content, when: condition))
+          guard case .held(1...1_000) = held else {
+            throw Violation("another writer's commit is answered with \(held)")
+          }
+        }
+      }
+      try expect(near.read(names), is: stored, "what is stored meanwhile")
+      try expect(near.committed(applied).revision, is: revision, "the revision of a retry meanwhile")
+      let made = try far.committed(far.makeCommit(names, .text("2"), when: .revision(revision))).revision
+      try near.commit(names, .text("3"), when: .revision(made))
+    },
+
+    RedisConnectionContract("a reservation ends with its time, which has a bound") { scene in
+      let (far, near) = (try scene.connect(), try scene.connect())
+      let names = scene.names()
+      let revision = try near.commit(names, .text("1")).revision
+      for time in [1, 86_400_000] as [UInt64] {
+        var commit = far.makeCommit(names, .text("2"), when: .absent)
+        commit.reservation = time
+        guard case .conflict = try far.reply(to: commit) else { throw Violation("a create over a value succeeds") }
+        let deadline = Instant.now + .seconds(10)
+        let next = near.makeCommit(names, .text("3"), when: .replacing(revision))
+        guard time > 1 else {
+          while case .held = try near.reply(to: next), .now < deadline {}
+          continue
+        }
+        guard case .held(...CommitScript.longestReservationInMilliseconds) = try near.reply(to: next) else {
+          throw Violation("a reservation is longer than the longest")
+        }
+      }
+      // The clock was set back since.
+      let record = try scene.foreign("GET", names.operations)
+      let ending = record.drop { $0 != " " }
+      _ = try scene.foreign("SET", names.operations, "+4102444800000000\(ending)")
+      try near.commit(names, .text("4"))
+    },
+
+    RedisConnectionContract("a restoration takes effect although the value is reserved") { scene in
+      let (far, near) = (try scene.connect(), try scene.connect())
+      let names = scene.names()
+      try near.replies(to: [.sample(names, 5, "7")])
+      try near.commit(names, .text("1"))
+      var commit = far.makeCommit(names, .text("2"), when: .absent)
+      commit.reservation = 1_000
+      guard case .conflict = try far.reply(to: commit) else { throw Violation("a create over a value succeeds") }
+      try scene.foreign("DEL", names.value, names.meta)
+      try expect(near.replies(to: [.sample(names, 5, "7")]), is: [.sample(5)], "the answer")
+    },
+
+    RedisConnectionContract("a value that was never committed is not reserved") { scene in
+      let (far, near) = (try scene.connect(), try scene.connect())
+      let names = scene.names()
+      var commit = far.makeCommit(names, .text("2"), when: .revision(Revision(5)))
+      commit.reservation = 1_000
+      guard case .conflict = try far.reply(to: commit) else { throw Violation("a change of nothing succeeds") }
+      try near.commit(names, .text("1"), when: .absent)
+    },
+
+    RedisConnectionContract("a reservation is in front of the stored operations, and hides none") { scene in
+      let client = try scene.connect()
+      let names = scene.names()
+      let first = try client.commit(names, .text("1"), operation: Operation(writer: "writer-a", number: 7)).revision
+      var commit = client.makeCommit(
+        names,
+        .text("2"),
+        when: .absent,
+        operation: Operation(writer: "writer-a", number: 8)
+      )
+      commit.reservation = 1_000
+      _ = try client.reply(to: commit)
+      let record = try scene.foreign("GET", names.operations).split(separator: ";", omittingEmptySubsequences: false)
+      let operations = record.dropFirst().joined(separator: ";")
+      try expect(operations, is: "writer-a 7 \(first) 0;- 0 \(first) 0;", "the operations")
+      let reservation = record[0].split(separator: " ")
+      try expect(reservation.count, is: 2, "the parts of the reservation")
+      try expect(reservation[1], is: "writer-a", "the holder")
+      guard reservation[0].first == "+", UInt64(reservation[0].dropFirst()) ?? 0 > first.rawValue else {
+        throw Violation("the reservation has no end: \(reservation)")
+      }
+      try expect(
+        scene.lifetime(of: names.operations, isAbout: CommitScript.operationLifetimeInSeconds),
+        "the operations do not expire after an hour"
+      )
+    },
+
+    RedisConnectionContract("a reservation among the operations, where an older release leaves it, is none") { scene in
+      let client = try scene.connect()
+      let names = scene.names()
+      let operation = Operation(writer: "writer-a", number: 7)
+      let first = try client.commit(names, .text("1"), operation: operation).revision
+      var commit = client.makeCommit(
+        names,
+        .text("2"),
+        when: .absent,
+        operation: Operation(writer: "writer-b", number: 1)
+      )
+      commit.reservation = 1_000
+      _ = try client.reply(to: commit)
+      // An older release does not know what the record begins with, and puts its own operation in front.
+      let record = try scene.foreign("GET", names.operations)
+      _ = try scene.foreign("SET", names.operations, "older 1 \(first) 0;\(record)")
+      let next = try client.commit(names, .text("3"), operation: Operation(writer: "writer-c", number: 1)).revision
+      try expect(client.commit(names, .text("1"), operation: operation).revision, is: first, "the revision of a retry")
+      let older = Operation(writer: "older", number: 1)
+      try expect(client.commit(names, .text("2"), operation: older).revision, is: first, "that of the older release")
+      try client.commit(names, .text("4"), when: .revision(next), operation: Operation(writer: "writer-b", number: 2))
+      for number in 1...CommitScript.rememberedOperations {
+        try client.commit(names, .text("5"), operation: Operation(writer: "other-\(number)", number: 1))
+      }
+      let whole = try scene.foreign("GET", names.operations)
+      try expect(whole.count { $0 == ";" }, is: CommitScript.rememberedOperations, "how many operations are remembered")
+      try expect(whole.contains("+"), is: false, "that the reservation is remembered")
+    },
+
     RedisConnectionContract("the stored operations are a string in the documented form") { scene in
       let client = try scene.connect()
       let names = scene.names()

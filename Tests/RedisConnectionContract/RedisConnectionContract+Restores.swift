@@ -142,7 +142,7 @@ extension RedisConnectionContract {
 
 extension Restore {
   /// - Parameter text: The document; `nil` for a tombstone.
-  fileprivate static func sample(
+  static func sample(
     _ names: KeyNames,
     _ revision: UInt64,
     _ text: String?,
@@ -168,7 +168,7 @@ extension Restore {
 }
 
 extension CommitReply {
-  fileprivate static func sample(_ revision: UInt64) -> CommitReply {
+  static func sample(_ revision: UInt64) -> CommitReply {
     .committed(revision: Revision(revision), parent: Revision(revision - 1))
   }
 }

@@ -96,6 +96,8 @@ final class SimulatedService: CustomStringConvertible {
   /// A unique number among all services that were ever started.
   let index: Int
   let name: String
+  /// Whether its requests take much longer than those of the others.
+  var isFar: Bool { index % 3 == 2 }
   let release: SimulatedValue.Release
   var link: LinkState
   /// Its last pass, and the number of the server that the connections of the pass lead to; `nil`: it never connected.

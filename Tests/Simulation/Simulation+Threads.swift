@@ -1,4 +1,5 @@
 import Foundation
+import SharedStateRedisTesting
 @testable import SharedStateRedis
 
 /// The outcome of an effect, and the true purpose of the commit that it leads to.
@@ -298,6 +299,7 @@ extension Simulation {
       // The server has forgotten the operation. The conflict contains the version that the operation made, or the
       // service had received that version before the server lost it.
       case .commit(.conflict(let stored, _)):
+        recorder.record(.conflicted(operation.box.place))
         guard let replica = service.link.members[operation.box.id]?.replica else { continue }
         // A service that has given up an interrupted commit cannot tell whose effect it sees.
         guard !replica.hasUndecided else { continue }

@@ -203,15 +203,22 @@ final class Simulation {
   @discardableResult
   func step(isCalm: Bool = false) -> Bool {
     var steps: [Step] = []
-    var late: [Step] = []
+    var (late, far): ([Step], [Step]) = ([], [])
     for connection in connections where !connection.outbox.isEmpty && !connection.isStalled {
-      if connection.isLate { late.append(.reach(connection)) } else { steps.append(.reach(connection)) }
+      if connection.isLate {
+        late.append(.reach(connection))
+      } else if connection.service.isFar {
+        far.append(.reach(connection))
+      } else {
+        steps.append(.reach(connection))
+      }
     }
     for service in services {
       for caller in service.callers where canProceed(caller) { steps.append(.caller(caller, service)) }
       if canProceed(service.thread) { steps.append(.thread(service)) }
     }
     if isCalm || chance(30) { steps += late }
+    if steps.isEmpty || chance(4) { steps += far }
     switch any(steps) {
     case .reach(let connection): reach(connection)
     case .caller(let caller, let service): proceed(caller, in: service)

@@ -282,7 +282,7 @@ struct SmallWorld {
     case .conflict(let stored, _) where !replica.hasUndecided:
       let known = [stored.meta, replica.lastVerified.meta].compactMap(\.self)
       revision = known.first { commit.hasMade($0, writer: replica.policy.writer) }?.revision
-    case .conflict, .wrongType: revision = nil
+    case .conflict, .held, .wrongType: revision = nil
     }
     guard let revision else { return }
     judge.record(.acknowledged(Self.box(index), through: Int(stamp), revision: revision.rawValue))

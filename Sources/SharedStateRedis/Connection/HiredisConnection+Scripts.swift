@@ -11,6 +11,7 @@ extension HiredisConnection {
   ) {
     requirePurpose(.writer)
     if !isStaged {
+      // They stay if the commit conflicts or is held. Their keys name the version, so another attempt keeps the same.
       for kept in commit.kept {
         encoder.keep(kept)
         // What a server does not keep, it is asked for without success.

@@ -139,10 +139,11 @@ struct RequestEncoder {
       command.argument(digest ?? CommitScript.source(for: dialect))
       addKeys(of: commit, to: &command)
       command.argument(commit.names.channel)
-      switch commit.condition {
-      case .unconditional: command.argument("*")
-      case .revision(let revision): command.argument(revision.rawValue)
-      case .replacing(let revision): command.argument("!\(revision)")
+      // Most commits need no string for this.
+      if case .revision(let revision) = commit.condition, commit.reservation == 0 {
+        command.argument(revision.rawValue)
+      } else {
+        command.argument(commit.expectation)
       }
       command.argument(commit.floor.rawValue)
       command.argument(commit.writer)

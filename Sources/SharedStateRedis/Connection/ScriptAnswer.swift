@@ -12,6 +12,10 @@ package enum ScriptAnswer {
   /// Reads a reply that is not an error; `nil` if it is not an answer of the script.
   package init?(_ reply: RedisReplyView) {
     switch reply.kind {
+    case .string where reply.bytes.first == UInt8(ascii: "h"):
+      let text = reply.string
+      guard text.hasPrefix("held "), let left = UInt64(text.dropFirst(5)) else { return nil }
+      self = .reply(.held(milliseconds: min(left, CommitScript.longestReservationInMilliseconds)))
     case .string, .status:
       var scanner = ByteScanner(reply.bytes)
       guard

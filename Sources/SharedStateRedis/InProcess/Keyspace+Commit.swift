@@ -27,18 +27,26 @@ extension Keyspace {
     let operations = string(names.operations, at: now)
     var remembered = RememberedOperations(operations ?? Data())
     if operations == nil, previous != "0" { remembered = RememberedOperations(since: previous, parent: previous) }
+    let reservation = remembered.takeReservation()
+    let record = remembered
     let isRemembered = remembered.contains(commit.operation.writer)
     let answer = try remembered.answer(to: commit.operation)
     if case .applied(let revision, let parent) = answer {
       return CommitOutcome(reply: Self.committed(revision: revision, parent: parent))
+    }
+    if let left = reservation?.left(for: commit.operation.writer, at: now) {
+      return CommitOutcome(reply: .commit(.held(milliseconds: left)))
     }
     let mayHaveForgotten = remembered.mayHaveForgotten(
       operationOn: commit.condition == .unconditional ? nil : commit.condition.expected,
       isWriterRemembered: isRemembered
     )
     let conflict = CommitOutcome(reply: .commit(.conflict(reported(names, at: now), hasForgotten: mayHaveForgotten)))
-    if case .overtaken = answer { return conflict }
-    guard meets(commit, previous, at: now) else { return conflict }
+    let isOvertaken = if case .overtaken = answer { true } else { false }
+    guard !isOvertaken, meets(commit, previous, at: now) else {
+      reserve(record, for: commit, at: now)
+      return conflict
+    }
     let isReplaced = if case .replacing = commit.condition { true } else { false }
     if case .other(let type)? = value(names.value, at: now) {
       guard isReplaced else { return CommitOutcome(reply: .commit(.wrongType(type))) }
@@ -91,8 +99,7 @@ extension Keyspace {
     )
 
     remembered.remember(commit.operation, revision: revision, parent: previous)
-    let operationsExpiry = now.milliseconds + Int64(CommitScript.operationLifetimeInSeconds) * 1_000
-    set(names.operations, .string(remembered.string), expiry: operationsExpiry)
+    store(remembered, in: names, at: now)
 
     return CommitOutcome(
       reply: Self.committed(revision: revision, parent: previous),
@@ -110,6 +117,20 @@ extension Keyspace {
   private mutating func keep(_ key: String, at base: String, _ now: ServerTime) {
     if value(base, at: now) == nil, let value = value(key, at: now) { set(base, value) }
     expire(base, at: now.milliseconds + Int64(KeptBase.lifetimeInMilliseconds), now: now)
+  }
+
+  /// Reserves a value for the writer of a commit that conflicts, if that asks for it.
+  private mutating func reserve(_ record: RememberedOperations, for commit: Commit, at now: ServerTime) {
+    guard commit.reservation > 0, !record.string.isEmpty else { return }
+    let milliseconds = min(commit.reservation, CommitScript.longestReservationInMilliseconds)
+    var record = record
+    record.reserve(for: commit.operation.writer, until: now.microseconds + Int64(milliseconds) * 1_000)
+    store(record, in: commit.names, at: now)
+  }
+
+  private mutating func store(_ record: RememberedOperations, in names: KeyNames, at now: ServerTime) {
+    let expiry = now.milliseconds + Int64(CommitScript.operationLifetimeInSeconds) * 1_000
+    set(names.operations, .string(record.string), expiry: expiry)
   }
 
   /// The announcement with its proof. The given secret is stored if there is none.

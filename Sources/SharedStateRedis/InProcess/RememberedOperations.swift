@@ -1,7 +1,8 @@
 import Foundation
 
 /// The operations string of one key: `nonce number revision parent;…`, newest first. Unless there are too many, the
-/// last entry is `- 0 revision parent;`: all operations after this revision are in the string.
+/// last entry is `- 0 revision parent;`: all operations after this revision are in the string. In front of all there may
+/// be a reservation: `+until nonce;`.
 ///
 /// Works on the bytes as they are, exactly as the script does, since any client may have edited them.
 struct RememberedOperations: Sendable {
@@ -17,6 +18,37 @@ struct RememberedOperations: Sendable {
   /// Makes a string that remembers nothing before a revision.
   init(since revision: String, parent: String) {
     string = Data("- 0 \(revision) \(parent);".utf8)
+  }
+
+  /// The time until which the value is reserved for a writer.
+  struct Reservation: Sendable {
+    let end: Double
+    let holder: Data
+
+    /// For how long it holds against a writer, in milliseconds; `nil`: it does not.
+    func left(for writer: String, at now: ServerTime) -> UInt64? {
+      let left = end - Double(now.microseconds)
+      let longest = Double(CommitScript.longestReservationInMilliseconds) * 1_000
+      guard holder != Data(writer.utf8), left > 0, left <= longest else { return nil }
+      return UInt64((left / 1_000).rounded(.up))
+    }
+  }
+
+  /// Takes the reservation; `nil`: there is none.
+  mutating func takeReservation() -> Reservation? {
+    guard string.first == UInt8(ascii: "+") else { return nil }
+    var rest = string.dropFirst()
+    guard let end = Self.number(before: " ", of: &rest) else { return nil }
+    let holder = rest.prefix { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: ";") }
+    rest = rest.dropFirst(holder.count)
+    guard !holder.isEmpty, rest.first == UInt8(ascii: ";") else { return nil }
+    string = Data(rest.dropFirst())
+    return Reservation(end: Double(end) ?? .infinity, holder: Data(holder))
+  }
+
+  /// Puts a reservation in front.
+  mutating func reserve(for writer: String, until microseconds: Int64) {
+    string = Data("+\(microseconds) \(writer);".utf8) + string
   }
 
   /// What is known about an operation.

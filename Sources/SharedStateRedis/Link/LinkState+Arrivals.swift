@@ -68,6 +68,7 @@ extension LinkState {
         }
       }
       apply(members[id]?.replica.announced(message, vitals: vitals, clock: clock), to: id)
+      endHold(of: id)
     }
   }
 
@@ -164,8 +165,9 @@ extension LinkState {
       switch reply {
       case .committed: measurements.committed(after: now - sentAt)
       case .conflict: measurements.conflicted()
-      case .wrongType: break
+      case .held, .wrongType: break
       }
+      members[id]?.note(reply, after: now - sentAt, now: now)
       committed(id, reply, operation, now: now)
     case (.commit(let id, let operation, _, _), .failure(let error)):
       members[id]?.online?.reading.turnedDown()
@@ -207,6 +209,7 @@ extension LinkState {
     }
     apply(actions, to: id)
     look(forEditOf: id, now: now)
+    endHold(of: id)
     if let error { apply(members[id]?.replica.refused(error, isUnread: isReadAgain), to: id) }
     // A commit that was given up is never answered.
     guard !breaks.isEmpty, members[id]?.replica.hasNothingToCommit ?? false else { return }
@@ -238,6 +241,9 @@ extension LinkState {
     case .conflict(let stored, _):
       members[id]?.online?.reading.turnedDown()
       error = conflicted(id, with: stored, now: now)
+    case .held(let milliseconds):
+      members[id]?.online?.reading.turnedDown()
+      held(id, for: .milliseconds(Int64(clamping: milliseconds)), now: now)
     case .wrongType(let type):
       members[id]?.online?.reading.turnedDown()
       error = conflicted(id, with: StoredValue(meta: nil, content: .otherType(type)), now: now)
@@ -254,6 +260,11 @@ extension LinkState.Member {
     case edit
     /// The server has lost data.
     case loss
+  }
+
+  /// Notes whose turn it was.
+  fileprivate mutating func note(_ reply: CommitReply, after roundTrip: Duration, now: Instant) {
+    turns.answered(reply, after: roundTrip, over: replica.confirmed.revision, now: now)
   }
 
   /// Whether the commit under way is this one, and writes a key that is tracked. A commit that was sent before may have

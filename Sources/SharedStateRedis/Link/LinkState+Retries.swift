@@ -132,7 +132,7 @@ extension LinkState {
       pauseAfterRefusal(of: id, kind, now: now)
       return isRepeated
         ? .protocolViolation(reason: "it rejects the request repeatedly with the same reply")
-        : .timedOut(operation: "a change that conflicted with other changes every time")
+        : members[id].map { .outpaced(name: $0.replica.name) }
     }
     pause(retry, key, now: now)
     return nil
@@ -150,6 +150,20 @@ extension LinkState {
     guard excess >= 0 else { return retries[key] = retry }
     let pause = Patience.pause(from: Patience.pause, after: excess, to: Patience.longestPause)
     wait(pause * Double.random(in: 0.5..<1, using: &random), with: retry, for: key, now: now)
+  }
+
+  /// The value is reserved for another writer for so long. What waits is committed then, or once the holder's version is
+  /// known.
+  mutating func held(_ id: ReplicaID, for left: Duration, now: Instant) {
+    let key = Retry.Key(id, .commit)
+    guard members[id] != nil else { return }
+    wait(left, with: remembered(key, .commit, now: now), for: key, now: now)
+  }
+
+  /// A version has become known. It may be the one that a commit waits for.
+  mutating func endHold(of id: ReplicaID) {
+    guard members[id]?.endHold() ?? false else { return }
+    tryAgain(Retry.Key(id, .commit))
   }
 
   /// A request was refused and is not retried by itself. Many informed waiters may repeat it immediately, so repeated
@@ -351,6 +365,8 @@ extension LinkState {
 }
 
 extension LinkState.Member {
+  fileprivate mutating func endHold() -> Bool { turns.endHold(at: replica.confirmed.revision) }
+
   /// Counts a repair. Returns how many there were in a row.
   fileprivate mutating func countRepair(now: Instant) -> Int {
     if let lastAt = online?.repairs.lastAt, lastAt + LinkState.Patience.memoryOfRepairs < now {

@@ -219,7 +219,7 @@ extension LinkState {
   }
 
   mutating func expireWaiters(now: Instant) {
-    while let waiter = waiters.popExpired(now: now) { expire(waiter) }
+    while let waiter = waiters.popExpired(now: now) { expire(waiter, now: now) }
   }
 
   /// The server refuses this service, so waiting is pointless. Atomic updates that were sent may still be answered.
@@ -235,7 +235,7 @@ extension LinkState {
     end(waiter, error)
   }
 
-  private mutating func expire(_ waiter: WaiterID) {
+  private mutating func expire(_ waiter: WaiterID, now: Instant) {
     guard let known = waiters[waiter] else { return }
     if let error = shortage(of: waiter) { return resume([waiter], error) }
     let replica = known.replica.flatMap { members[$0]?.replica }
@@ -248,7 +248,21 @@ extension LinkState {
         isBreaking(id, .commit) ? .commit : isBreaking(id, .read) ? .read : nil
       }
     let reason = session.phase == .connected ? replica?.refusal(of: waiter) : session.lastError
+    if breaking == nil, reason == nil, let id = known.replica, let error = contention(for: waiter, of: id, now: now) {
+      // The program may read the save error as soon as it is resumed.
+      apply(members[id]?.replica.outpaced(error), to: id)
+      return end(waiter, error)
+    }
     end(waiter, breaking?.error ?? reason ?? .timedOut(operation: known.operation))
+  }
+
+  /// Why a caller waits for a commit although the server answers; `nil`: the server does not, or it is no commit that
+  /// the caller waits for.
+  private func contention(for waiter: WaiterID, of id: ReplicaID, now: Instant) -> RedisSharedStateError? {
+    guard session.phase == .connected, let member = members[id], member.turns.isTurnedAway(now: now),
+      !member.replica.questions.isLoading(waiter)
+    else { return nil }
+    return .outpaced(name: member.replica.name)
   }
 
   /// Makes the thread watch a deadline. It need not be woken if it looks earlier anyway.

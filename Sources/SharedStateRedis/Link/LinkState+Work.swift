@@ -177,7 +177,8 @@ extension LinkState {
     if breaks.isSuspect(id, .commit) { online?.suspects.sent(id, now: now) }
     let request = Request.commit(id, commit.operation, bytes: commit.bytes, sentAt: now)
     let number = online?.exchanges[.writer].register(request, now: now)
-    return number.map { RedisRequest(id: $0, command: commit.command.providing(secrets.newest)) }
+    let command = commit.command.providing(secrets.newest, reservation: members[id]?.takeTurn() ?? 0)
+    return number.map { RedisRequest(id: $0, command: command) }
   }
 
   mutating func request(
@@ -203,14 +204,18 @@ extension LinkState.Member {
     online?.reading.committed()
     return next
   }
+
+  /// Returns the reservation that the commit asks for, in milliseconds.
+  fileprivate mutating func takeTurn() -> UInt64 { turns.send(isRepeated: replica.repeatsConflicts) }
 }
 
 extension RedisRequest.Command {
-  /// The command with a secret to be stored if there is none.
-  fileprivate func providing(_ secret: Secret) -> Self {
+  /// The command with a secret to be stored if there is none, and with a reservation to ask for.
+  fileprivate func providing(_ secret: Secret, reservation: UInt64) -> Self {
     switch self {
     case .commit(var commit):
       commit.secret = secret
+      commit.reservation = reservation
       return .commit(commit)
     case .restore(var restore):
       restore.secret = secret

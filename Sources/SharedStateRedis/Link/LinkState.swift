@@ -60,6 +60,8 @@ package struct LinkState: Sendable {
     var online: OnlineMember?
     /// Whether its last encoding took so little time that a caller may encode it.
     var encodesQuickly = false
+    /// When its commits are this writer's turn.
+    var turns = Turns()
     /// How many services listen to it, as reported last.
     var listeners = 1
     /// Whether its document is read alone, because the server has refused it together with others.

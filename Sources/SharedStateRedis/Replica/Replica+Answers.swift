@@ -20,6 +20,7 @@ extension Replica {
       let actions: [Action] = shortfall.map { [.report(.incomplete($0))] } ?? []
       return actions + accepted(commit, revision, parent, vitals) + advance()
     case .conflict(let stored, let hasForgotten): return conflicted(commit, stored, hasForgotten, vitals) + advance()
+    case .held: return held(commit) + advance()
     case .wrongType(let type):
       giveUp(commit)
       confirmed.found(otherType: type)
@@ -220,6 +221,27 @@ extension Replica {
       guard policy.conflict.rollsBack, isLater else { return actions + putBack(commit, nil) }
       return actions + rollBack(stamp: stamp, commit.waiters, local: encoded, stored: stored.document)
     }
+  }
+
+  /// The value is reserved for another writer, so the commit has had no effect. What it carries is committed later, with
+  /// what is changed until then.
+  private mutating func held(_ commit: OutstandingCommit) -> [Action] {
+    if commit.isInterrupted {
+      // An earlier sending may have taken effect, and only its operation shows that.
+      var commit = commit
+      commit.isSent = false
+      outgoing = .commit(commit)
+      return []
+    }
+    if case .repair(let repair) = commit.purpose { online?.repairs.plan(again: repair) }
+    return putBack(commit, nil)
+  }
+
+  /// A caller has stopped waiting for a change that came too late each time. It stays pending.
+  mutating func outpaced(_ error: RedisSharedStateError) -> [Action] {
+    guard hasPendingChange else { return [] }
+    reports.saveFailed()
+    return [.status(.saveError(error))]
   }
 
   /// Whether the stored value proves that a commit has not taken effect.

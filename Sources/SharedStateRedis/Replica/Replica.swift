@@ -271,6 +271,13 @@ package struct Replica: Sendable {
     return adopted.revision > confirmed.revision && adopted.read > questions.answeredRead
   }
 
+  /// Whether the commit under way is made again, on top of what a conflict brings, and not given up.
+  var repeatsConflicts: Bool {
+    guard let inFlight, !inFlight.isRestoring else { return false }
+    guard case .change(_, _, let isReplacement) = inFlight.purpose else { return true }
+    return !isReplacement && !policy.conflict.rollsBack
+  }
+
   /// Whether a commit was sent and not answered, so that an announcement may be its echo.
   var isCommitUnderWay: Bool { inFlight?.isSent ?? false }
 

@@ -62,6 +62,9 @@ package struct Commit: Sendable {
   package var base: String?
   /// What is kept of other versions, as the bases of later merges.
   package var kept: [KeptBase] = []
+  /// For how long the server reserves the value for the writer if the commit conflicts, in milliseconds; 0: it does
+  /// not.
+  package var reservation: UInt64 = 0
 
   package init(
     names: KeyNames,
@@ -114,6 +117,18 @@ package struct KeptBase: Hashable, Sendable {
   }
 }
 
+extension Commit {
+  /// The argument of ``CommitScript`` that says what is expected.
+  var expectation: String {
+    let wish = reservation > 0 ? "?\(reservation) " : ""
+    return switch condition {
+    case .unconditional: "\(wish)*"
+    case .revision(let revision): "\(wish)\(revision)"
+    case .replacing(let revision): "\(wish)!\(revision)"
+    }
+  }
+}
+
 /// What has become of a commit or a restore.
 package enum CommitReply: Hashable, Sendable {
   /// The commit took effect, now or in an earlier attempt; maybe a later step did not.
@@ -121,6 +136,8 @@ package enum CommitReply: Hashable, Sendable {
   /// The revision has moved on, and this value is stored now. `hasForgotten`: the operation may have been applied all
   /// the same, because so many others have committed since, or the list of remembered operations is gone.
   case conflict(StoredValue, hasForgotten: Bool = false)
+  /// The value is reserved for another writer for so long, and nothing was written.
+  case held(milliseconds: UInt64)
   /// The key holds another Redis type, and nothing was written.
   case wrongType(String)
 }

@@ -5,7 +5,8 @@
 ///
 /// Arguments:
 /// - the channel;
-/// - the expected revision, or `*` for any, or `!` and the expected revision to replace another type as well;
+/// - the expected revision, or `*` for any, or `!` and the expected revision to replace another type as well; in front
+///   of it `?`, a time in milliseconds and a space, to reserve the value for the writer if the commit conflicts;
 /// - the floor;
 /// - the writer;
 /// - the writer's nonce;
@@ -29,10 +30,18 @@
 /// If no revision is expected, nothing may be stored, or only the expected document. A document that has lost its meta
 /// still counts as a client's change.
 ///
+/// A reservation is for a writer whose commits lose against faster ones. While it holds, the commits of all other
+/// writers have no effect: changes and deletions, adoptions and merges. ``RestoreScript`` does not look at it, because a
+/// restoration brings back what was acknowledged. It ends with the holder's next commit that takes effect, or when its
+/// time is over. The writer asks for as much as two of its round trips, and for no more than one reservation in ten of
+/// its commits; the script bounds the time, whatever it is asked for. One that ends later than that counts as none: the
+/// clock was set back.
+///
 /// The value is written first. From then on nothing ends the script, because a write stays even if a later command
 /// fails, and an error would deny it.
 ///
-/// Answers `ok <revision> <parent>`, or one of these arrays:
+/// Answers `ok <revision> <parent>`; or `held <milliseconds>` if the value is reserved for another writer for so long;
+/// or one of these arrays:
 /// - `ok`, the revision, the parent, a command, and its error, if that command failed after the value was written;
 /// - `conflict`, the stored meta and document (nil if missing; the length of a large document), the type of the value,
 ///   and `forgotten` if the script may no longer remember an operation of the writer that was applied on top of the
@@ -60,6 +69,8 @@ package enum CommitScript {
   static let expiryNoteLifetimeInSeconds = operationLifetimeInSeconds
   /// A conflict with a larger document contains its length in bytes instead.
   package static let largestDocumentInConflict = 1 << 20
+  /// How long a value is reserved for a writer at most.
+  package static let longestReservationInMilliseconds: UInt64 = 1_000
   /// How long a staged document waits for its commit.
   static let stagingLifetimeInSeconds = 60
 
@@ -130,8 +141,23 @@ package enum CommitScript {
 
     -- Newest first: 'nonce number revision parent;nonce number revision parent;…'. While nothing was dropped, the last
     -- entry is '- 0 revision revision', and every operation after that revision is listed. If there was no revision at
-    -- first, or no longer one, it is '- 0 revision 0' with the first new revision.
+    -- first, or no longer one, it is '- 0 revision 0' with the first new revision. In front of all, '+until nonce;' is a
+    -- reservation. Scripts of older releases do not find it: no space follows the nonce.
+    local wish
+    if string.byte(expected) == 63 then wish, expected = string.match(expected, '^.(%d+) (.*)$') end
     local remembered = stored[2] or previous ~= '0' and '- 0 ' .. previous .. ' ' .. previous .. ';' or ''
+    local left = 0
+    if string.byte(remembered) == 43 then
+      local reserved, holder, rest = string.match(remembered, '^.(%d+) ([^ ;]+);(.*)$')
+      if reserved then
+        remembered = rest
+        if holder ~= nonce then
+          local time = redis.call('TIME')
+          left = reserved - (time[1] * 1000000 + time[2])
+        end
+      end
+    end
+    local record = remembered
     local first, last = string.find(remembered, nonce .. ' ', 1, true)
     local overtaken = false
     if first then
@@ -144,6 +170,10 @@ package enum CommitScript {
       -- The writer has sent a later operation since, so an older connection delivers this one too late.
       overtaken = applied and applied + 0 > number + 0
       remembered = string.sub(remembered, 1, first - 1) .. string.sub(remembered, close + 1)
+    end
+    if left > 0 and left <= \(longestReservationInMilliseconds)000 then
+      if staging then redis.call('UNLINK', staging) end
+      return 'held ' .. math.ceil(left / 1000)
     end
 
     local replaces = string.byte(expected) == 33
@@ -173,6 +203,13 @@ package enum CommitScript {
         isGone = not first and count >= \(rememberedOperations)
       end
       local forgotten = isGone and 'forgotten' or nil
+      -- A record that begins with a reservation would not say since when it is whole.
+      if wish and record ~= '' then
+        local time = redis.call('TIME')
+        local reserved = time[1] * 1000000 + time[2] + math.min(wish, \(longestReservationInMilliseconds)) * 1000
+        record = '+' .. string.format('%.0f', reserved) .. ' ' .. nonce .. ';' .. record
+        redis.pcall('SET', operations, record, 'EX', '\(operationLifetimeInSeconds)')
+      end
       return {'conflict', stored[1], reported(value, type), type, forgotten}
     end
     if type ~= 'string' and type ~= 'none' and not replaces then

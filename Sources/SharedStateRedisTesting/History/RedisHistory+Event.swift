@@ -47,6 +47,8 @@ extension RedisHistory {
 
     /// A commit took effect.
     case committed(Commit)
+    /// A commit of this box had no effect, because another writer was faster.
+    case conflicted(Box)
     /// A program that knows no revisions has written these fields, or deleted the value. The last argument is the
     /// resulting stored version, if known.
     case edited(name: String, Document, Stored?)

@@ -20,6 +20,8 @@ extension RedisHistory {
     case foreignEditsSeen = "ForeignEditsSeen"
     /// A local change does not overwrite data that cannot be read.
     case badDataHeld = "BadDataHeld"
+    /// A service whose changes come too late gets its turn.
+    case fair = "Fair"
     /// Nothing outside the namespace is read, written or listened to.
     case isolated = "Isolated"
     /// Memory use grows with the number of values, not with the number of writes or messages.

@@ -36,6 +36,7 @@ extension RedisHistory.Guarantee {
     case .fieldsMerge: FieldsMergeValidator()
     case .foreignEditsSeen: ForeignEditsSeenValidator()
     case .badDataHeld: BadDataHeldValidator()
+    case .fair: FairValidator()
     case .isolated: IsolatedValidator()
     case .bounded: BoundedValidator()
     }

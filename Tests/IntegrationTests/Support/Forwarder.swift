@@ -13,8 +13,11 @@ final class Forwarder: Sendable {
   let port: UInt16
   private let listener: Int32
   private let state: Mutex<State>
+  /// How much later each byte arrives, in either direction.
+  private let delay: Duration
 
-  init(to target: UInt16) throws {
+  init(to target: UInt16, delay: Duration = .zero) throws {
+    self.delay = delay
     state = Mutex(State(target: target))
     listener = Self.makeSocket()
     var address = Self.address(port: 0)
@@ -80,7 +83,7 @@ final class Forwarder: Sendable {
       close(server)
       return
     }
-    let route = Route(client: client, server: server) { [weak self] route in
+    let route = Route(client: client, server: server, delay: delay) { [weak self] route in
       guard let silent = self?.state.withLock({ $0.silent }), route.concerns(silent) else { return }
       route.isSilent = true
     }

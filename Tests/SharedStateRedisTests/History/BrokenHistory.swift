@@ -436,6 +436,11 @@ extension BrokenHistory {
       ]
     ),
     BrokenHistory(
+      .fair,
+      "a service always comes too late",
+      [Is.opened] + Array(repeating: RedisHistory.Event.conflicted(Is.a), count: 21)
+    ),
+    BrokenHistory(
       .isolated,
       "a service reads a foreign key",
       [.permitted(["shop:*"], others: []), .touched(service: "a", ["shop:config", "other"])]

@@ -138,6 +138,8 @@ enum GuaranteeHistories {
         opened, .edited(name: "config", [:], nonsense),
         committed(["limit": "20"], 6, over: nonsense, condition: .replacing),
       ]
+    case .fair:
+      [opened] + Array(repeating: Event.conflicted(a), count: 20) + [committed(["limit": "20"], 5), .conflicted(a)]
     case .isolated:
       [
         opened, .permitted(["shop:*"], others: ["other"]), .touched(service: "a", ["shop:config"]),

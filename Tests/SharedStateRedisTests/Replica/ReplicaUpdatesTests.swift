@@ -31,6 +31,50 @@ struct ReplicaUpdatesTests {
     #expect(replica.takeWrite() == nil)
   }
 
+  @Test("What is held is committed later, together with what is changed until then")
+  func held() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.update(waiter: 5) == [])
+    #expect(replica.changed() == [])
+    #expect(replica.committed(.held(milliseconds: 20), operation: .number(1)) == [.commit])
+    #expect(replica.hasPendingChange)
+    replica.encodeAndSend("3", stamp: 2, number: 2)
+    #expect(replica.committed(.committed(8), operation: .number(2)).contains(.commit))
+    #expect(!replica.hasPendingChange)
+    replica.encodeAndSend("4", stamp: 0, number: 3)
+    #expect(replica.committed(.held(milliseconds: 20), operation: .number(3)) == [.commit])
+    #expect(replica.beginEncoding()?.updates == [5])
+  }
+
+  @Test("A commit that may have taken effect before it is held is sent again unchanged")
+  func heldAgain() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.update(waiter: 5)
+    replica.encodeAndSend("2", stamp: 0, number: 1)
+    replica.reconnect()
+    _ = replica.stored(.document(7, "1"))
+    #expect(replica.takeWrite()?.operation == .number(1))
+    #expect(replica.committed(.held(milliseconds: 20), operation: .number(1)) == [.commit])
+    #expect(replica.takeWrite()?.operation == .number(1))
+  }
+
+  @Test("A reset and the adoption of an edit wait while the value is held")
+  func heldRepairs() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.reset(waiter: 5, stamp: 0)
+    let reset = replica.takeWrite()
+    #expect(replica.committed(.held(milliseconds: 20), operation: reset?.operation ?? .number(0)) == [.commit])
+    #expect(replica.takeWrite()?.commit?.condition == reset?.commit?.condition)
+
+    replica = Replica.live(at: 7, "1")
+    _ = endShowing(replica.stored(.document(7, "9")), in: &replica, outcome: .shown)
+    let adoption = replica.takeWrite()
+    #expect(adoption?.isAdoption == true)
+    #expect(replica.committed(.held(milliseconds: 20), operation: adoption?.operation ?? .number(0)) == [.commit])
+    #expect(replica.takeWrite()?.isAdoption == true)
+  }
+
   @Test("An update waits for the local change before it, even if that change meets a conflict")
   func localChangeConflicts() {
     var replica = Replica.live(at: 7, "1")

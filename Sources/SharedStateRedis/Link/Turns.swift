@@ -1,0 +1,74 @@
+/// How a writer gets its turn at a value that others change more often than it can commit.
+///
+/// Commits are optimistic, so the writer with the longest way to the server loses against those that are nearer. One
+/// that has lost several times in a row asks, with its next commit, for a reservation: if that commit conflicts as well,
+/// the commits of the others are held until the writer has committed on top of what the conflict has brought. It asks
+/// with one of ten of its commits at most, so that far and near writers take turns. It is this value that keeps to that:
+/// a client that may write can do worse than reserve.
+struct Turns: Sendable {
+  /// After how many conflicts in a row the writer asks for a reservation.
+  static let lossesBeforeReservation = 3
+  /// Of how many commits one asks for a reservation at most.
+  static let commitsForReservation = 10
+  /// The shortest reservation, in milliseconds: time for a writer that is near, but busy.
+  static let shortest: UInt64 = 20
+
+  /// How many commits have conflicted in a row.
+  private(set) var losses = 0
+  /// How many commits were answered since the last reservation.
+  private var commitsSince = Turns.commitsForReservation
+  /// How long the last commit took.
+  private var roundTrip = Duration.zero
+  /// Whether the commit under way asks for a reservation.
+  private var isAsking = false
+  /// When a commit had no effect last; `nil`: the last one took effect.
+  private var turnedAwayAt: Instant?
+  /// The version that was known when the value was found reserved for another writer; `nil`: it is not, as far as is
+  /// known.
+  private var heldAt: Revision?
+
+  /// A commit is sent.
+  ///
+  /// - Parameter isRepeated: Whether it is made again, on top of what a conflict brings, and not given up.
+  /// - Returns: The reservation to ask for, in milliseconds; 0: none.
+  mutating func send(isRepeated: Bool) -> UInt64 {
+    heldAt = nil
+    isAsking =
+      isRepeated && losses >= Self.lossesBeforeReservation && commitsSince + 1 >= Self.commitsForReservation
+    guard isAsking else { return 0 }
+    let longest = Double(CommitScript.longestReservationInMilliseconds)
+    return UInt64(min(max(roundTrip * 2 / .milliseconds(1), Double(Self.shortest)), longest))
+  }
+
+  /// A commit was answered.
+  ///
+  /// - Parameter known: The confirmed version before the answer.
+  mutating func answered(_ reply: CommitReply, after roundTrip: Duration, over known: Revision, now: Instant) {
+    self.roundTrip = roundTrip
+    commitsSince += 1
+    switch reply {
+    case .committed, .wrongType:
+      losses = 0
+      turnedAwayAt = nil
+    case .conflict:
+      losses += 1
+      if isAsking { commitsSince = 0 }
+      turnedAwayAt = now
+    case .held:
+      heldAt = known
+      turnedAwayAt = now
+    }
+  }
+
+  /// Whether a newer version ends the wait for the holder of a reservation: it is most likely the holder's.
+  mutating func endHold(at confirmed: Revision) -> Bool {
+    guard let heldAt, confirmed > heldAt else { return false }
+    self.heldAt = nil
+    return true
+  }
+
+  /// Whether the server has answered the last commits, and none of them took effect.
+  func isTurnedAway(now: Instant) -> Bool {
+    turnedAwayAt.map { now < $0 + (roundTrip + LinkState.Patience.memory) * 2 } ?? false
+  }
+}
