@@ -33,8 +33,7 @@ final class ChaosForger: Sendable {
     "user forger on >secret resetkeys resetchannels &\(namespace)* &\(KeyNames.invalidationChannel) -@all +publish"
   }
 
-  private let client: RedisCommandClient
-  private let server: PrivateRedisServer
+  private let primary: @Sendable () throws -> PrivateRedisServer
   private let names: [(name: String, keys: KeyNames)]
   private let state = Mutex(State())
 
@@ -44,14 +43,13 @@ final class ChaosForger: Sendable {
   /// Logs in as the forger of a namespace, and rests.
   ///
   /// - Throws: ``ChaosFailure`` if the user may do more than publish.
-  init(namespace: String, on server: PrivateRedisServer) throws {
-    client = try RedisCommandClient(url: server.url.replacingOccurrences(of: "://", with: "://forger:secret@"))
-    self.server = server
+  init(namespace: String, on primary: @escaping @Sendable () throws -> PrivateRedisServer) throws {
+    self.primary = primary
     names = [ChaosDocument.name, ChaosDocument.countName].map { name in
       (name, KeyNames(namespace: namespace, name: name, database: 0))
     }
     for command in [["SET", names[0].keys.value, "1"], ["GET", names[0].keys.value], ["PUBLISH", "others", "1"]] {
-      guard case .error(let text) = try client.command(command.map { Data($0.utf8) }), text.hasPrefix("NOPERM") else {
+      guard case .error(let text) = try run(command.map { Data($0.utf8) }), text.hasPrefix("NOPERM") else {
         throw ChaosFailure("The forger may do this: \(command)")
       }
     }
@@ -161,10 +159,16 @@ final class ChaosForger: Sendable {
   }
 
   private func publish(_ payload: Data, on channel: String) throws -> Bool {
-    guard case .integer(let receivers) = try client.command([Data("PUBLISH".utf8), Data(channel.utf8), payload]) else {
+    guard case .integer(let receivers) = try run([Data("PUBLISH".utf8), Data(channel.utf8), payload]) else {
       return false
     }
     return receivers > 0
+  }
+
+  /// Runs a command as the forger's user.
+  private func run(_ command: [Data]) throws -> RedisServerReply {
+    let url = try primary().url.replacingOccurrences(of: "://", with: "://forger:secret@")
+    return try RedisCommandClient(url: url).command(command)
   }
 
   // MARK: Stored forgeries
@@ -180,7 +184,7 @@ final class ChaosForger: Sendable {
   }
 
   private func get(_ key: String) throws -> Data? {
-    guard case .string(let data) = try server.command("GET", key) else { return nil }
+    guard case .string(let data) = try primary().command("GET", key) else { return nil }
     return data
   }
 }

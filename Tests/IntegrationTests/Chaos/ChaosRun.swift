@@ -27,7 +27,11 @@ final class ChaosRun {
 
   private let restart: Restart
   private var random: SplitMix64
-  private let server: PrivateRedisServer
+  private let primary: @Sendable () throws -> PrivateRedisServer
+  /// Chooses the primary, if there are several servers.
+  private let sentinels: SentinelGroup?
+  /// Learns of another primary only once the former one is a replica.
+  private let outdated: PrivateRedisServer?
   private let services = ChaosDocument.fields.map { _ in ServiceProcess() }
   private let history = ChaosHistory()
   private let forger: ChaosForger
@@ -44,8 +48,29 @@ final class ChaosRun {
       isPersistent: restart == .withData,
       configuration: [ChaosForger.user(of: Self.namespace)]
     )
-    self.server = server
-    forger = try ChaosForger(namespace: Self.namespace, on: server)
+    (primary, sentinels, outdated) = ({ server }, nil, nil)
+    forger = try ChaosForger(namespace: Self.namespace, on: primary)
+    declare()
+  }
+
+  /// A run whose primary is not killed, but replaced, while it goes on as a second primary. The first service asks only
+  /// an outdated Sentinel, which the others ask as well.
+  init(seed: UInt64, replicated: Void) async throws {
+    // Each primary lacks what the other one has accepted meanwhile.
+    restart = .empty
+    random = SplitMix64(seed: seed)
+    let group = try await SentinelGroup(configuration: [ChaosForger.user(of: Self.namespace)])
+    for sentinel in group.sentinels {
+      // A pause is no reason to replace the primary.
+      try sentinel.command("SENTINEL", "SET", SentinelGroup.name, "down-after-milliseconds", "60000")
+    }
+    primary = { try #require(try group.primary()) }
+    (sentinels, outdated) = (group, try group.outdatedSentinel())
+    forger = try ChaosForger(namespace: Self.namespace, on: primary)
+    declare()
+  }
+
+  private func declare() {
     history.record(.declared(name: ChaosDocument.countName, RedisHistory.Rules(isCounter: true)))
     history.record(.permitted([Self.namespace + "*"], others: []))
   }
@@ -54,9 +79,9 @@ final class ChaosRun {
 
   /// Runs the services, and makes rounds until this time, at least one.
   func rounds(until end: ContinuousClock.Instant) async throws {
-    let url = "\(server.url)\(server.url.contains("?") ? "&" : "?")namespace=\(Self.namespace)"
     try await withThrowingTaskGroup { processes in
       for (index, service) in services.enumerated() {
+        let url = try url(ofService: index)
         processes.addTask { [history] in
           try await service.run(url: url, index: index, history)
         }
@@ -67,13 +92,24 @@ final class ChaosRun {
     }
   }
 
+  private func url(ofService index: Int) throws -> String {
+    let url =
+      if let sentinels, let outdated {
+        sentinels.url(of: index == 0 ? [outdated] : sentinels.sentinels + [outdated])
+      } else {
+        try primary().url
+      }
+    return "\(url)\(url.contains("?") ? "&" : "?")namespace=\(Self.namespace)"
+  }
+
   /// Makes this many disturbances, lets the services rest, and judges the recorded history.
   private func round(disturbances: Int) async throws {
     forger.start()
     try await all("start")
-    // At least one disturbance is a restart.
+    // At least one disturbance is a restart, or a fork, which takes longer.
+    let others = Disturbance.allCases.filter { sentinels == nil || $0 != .kill }
     for index in 0..<disturbances {
-      let any = Disturbance.allCases.randomElement(using: &random) ?? .kill
+      let any = others.randomElement(using: &random) ?? .kill
       try await disturb(index == disturbances / 2 ? .kill : any)
     }
     // A secured connection takes longer to open, and the forger needs many.
@@ -88,7 +124,10 @@ final class ChaosRun {
   // MARK: Disturbances
 
   private func disturb(_ disturbance: Disturbance) async throws {
+    let server = try primary()
     switch disturbance {
+    case .kill where sentinels != nil:
+      try await fork(server)
     case .kill where restart == .emptyAtRest:
       try await loseEverythingAtRest()
     case .kill:
@@ -121,6 +160,7 @@ final class ChaosRun {
     try await all("rest")
     try await judgeAtRest()
     recordReplacement()
+    let server = try primary()
     server.kill()
     let isWrittenMeanwhile = Bool.random(using: &random)
     if isWrittenMeanwhile { try await write() }
@@ -129,6 +169,32 @@ final class ChaosRun {
     // Values that were not changed must be the same as before.
     if !isWrittenMeanwhile { try await judgeAtRest() }
     try await all("start")
+  }
+
+  /// Replaces a primary that the Sentinels cannot demote, so that there are two for a while.
+  private func fork(_ former: PrivateRedisServer) async throws {
+    guard let sentinels, let outdated else { return }
+    recordReplacement()
+    try former.command("ACL", "SETUSER", "default", "-replicaof", "-slaveof")
+    try await eventually("a failover begins") {
+      try sentinels.sentinels[0].command("SENTINEL", "FAILOVER", SentinelGroup.name).text == "OK"
+    }
+    try await sentinels.isReplaced(former)
+    let server = try primary()
+    try await eventually("all Sentinels but the outdated one name the new primary") {
+      try sentinels.sentinels.allSatisfy { try sentinels.address(at: $0) == "\(server.port)" }
+    }
+    // A service that listens to the outdated Sentinel asks all of them. The first service comes back.
+    try former.command("CLIENT", "KILL", "TYPE", "normal")
+    try await eventually("the others find the new primary") {
+      try server.serves("chaos1") && server.serves("chaos2")
+    }
+    try await eventually("the first service stays") { try former.serves("chaos0") }
+    try await write()
+    try former.command("ACL", "SETUSER", "default", "+replicaof", "+slaveof")
+    try former.command("REPLICAOF", "127.0.0.1", "\(server.port)")
+    try sentinels.update(outdated, to: server)
+    recordReplacement()
   }
 
   private func recordReplacement() {
@@ -220,12 +286,12 @@ final class ChaosRun {
   }
 
   private func get(_ key: String) throws -> Data? {
-    guard case .string(let data) = try server.command("GET", key) else { return nil }
+    guard case .string(let data) = try primary().command("GET", key) else { return nil }
     return data
   }
 
   private func keys() throws -> [String] {
-    try server.command("KEYS", "*").elements.compactMap(\.text)
+    try primary().command("KEYS", "*").elements.compactMap(\.text)
   }
 
   /// Sets a field that the services do not know, as a program in another language would. It does so in one step, which
@@ -242,7 +308,7 @@ final class ChaosRun {
       if ARGV[3] ~= '' then document.common = tonumber(ARGV[3]) end
       redis.call('SET', KEYS[1], cjson.encode(document))
       """
-    let reply = try server.command(
+    let reply = try primary().command(
       "EVAL",
       script,
       "1",

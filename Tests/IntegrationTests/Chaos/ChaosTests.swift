@@ -14,24 +14,30 @@ struct ChaosTests {
     arguments: ChaosRun.Restart.allCases
   )
   func guarantees(restart: ChaosRun.Restart) async throws {
-    await run(restart)
+    await run { try ChaosRun(seed: $0, restart: restart) }
+  }
+
+  @Test("Every guarantee holds while there are two primaries, and a Sentinel is outdated")
+  func guaranteesInForks() async {
+    await run { try await ChaosRun(seed: $0, replicated: ()) }
   }
 
   #if TLS
     @Test("Every guarantee holds over TLS")
     func guaranteesOverTLS() async throws {
       let authority = try await CertificateAuthority()
-      await run(.withData, try await authority.security(requiresIdentity: true))
+      let security = try await authority.security(requiresIdentity: true)
+      await run { try ChaosRun(seed: $0, restart: .withData, security: security) }
     }
   #endif
 
-  private func run(_ restart: ChaosRun.Restart, _ security: PrivateRedisServer.Security? = nil) async {
+  private func run(_ makeRun: (UInt64) async throws -> ChaosRun) async {
     let seed = Self.seed ?? .random(in: 0..<1_000_000)
     let end = ContinuousClock.now + .seconds(secondsToGoOn)
     do {
-      try await ChaosRun(seed: seed, restart: restart, security: security).rounds(until: end)
+      try await makeRun(seed).rounds(until: end)
     } catch {
-      Issue.record("The run of CHAOS_SEED=\(seed), \(restart), failed. \(error)")
+      Issue.record("The run of CHAOS_SEED=\(seed) failed. \(error)")
     }
   }
 }

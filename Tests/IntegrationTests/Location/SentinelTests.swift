@@ -332,9 +332,4 @@ extension PrivateRedisServer {
       return clients.contains { $0.contains(" sub=1 ") && $0.contains(" cmd=ping ") }
     }
   }
-
-  /// Whether a service is connected to it.
-  fileprivate func serves(_ label: String) throws -> Bool {
-    try command("CLIENT", "LIST").text?.contains("name=\(label):writer") == true
-  }
 }

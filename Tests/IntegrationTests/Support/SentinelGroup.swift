@@ -20,24 +20,26 @@ final class SentinelGroup: Sendable {
   ///   - password: Of the servers.
   ///   - sentinelPassword: Of the Sentinels.
   ///   - security: Makes all of them speak TLS.
+  ///   - configuration: Further lines of the servers' redis.conf.
   init(
     password: String? = nil,
     sentinelPassword: String? = nil,
     security: PrivateRedisServer.Security? = nil,
-    ca: String? = nil
+    ca: String? = nil,
+    configuration: [String] = []
   ) async throws {
     let tls = security == nil ? [] : ["tls-replication yes"]
     let primary = try PrivateRedisServer(
       security: security,
       password: password,
-      configuration: tls + ["repl-diskless-sync-delay 0", Self.deaf]
+      configuration: configuration + tls + ["repl-diskless-sync-delay 0", Self.deaf]
         + (password.map { ["masterauth \($0)"] } ?? [])
     )
     let replicas = try (1...2).map { _ in
       try PrivateRedisServer(
         security: security,
         password: password,
-        configuration: tls
+        configuration: configuration + tls
           + ["replicaof 127.0.0.1 \(primary.port)", "repl-diskless-sync-delay 0", Self.deaf]
           + (password.map { ["masterauth \($0)"] } ?? [])
       )
@@ -83,6 +85,13 @@ final class SentinelGroup: Sendable {
         "sentinel auth-pass \(Self.name) secret",
       ]
     )
+  }
+
+  /// Has an outdated Sentinel name another server from now on.
+  func update(_ outdated: PrivateRedisServer, to primary: PrivateRedisServer) throws {
+    try outdated.command("SENTINEL", "REMOVE", Self.name)
+    try outdated.command("SENTINEL", "MONITOR", Self.name, "127.0.0.1", "\(primary.port)", "2")
+    try outdated.command("SENTINEL", "SET", Self.name, "auth-user", "deaf", "auth-pass", "secret")
   }
 
   /// Replaces the primary by a replica, and waits until all know that.
@@ -135,6 +144,11 @@ final class SentinelGroup: Sendable {
 }
 
 extension PrivateRedisServer {
+  /// Whether a service is connected to it.
+  func serves(_ label: String) throws -> Bool {
+    try command("CLIENT", "LIST").text?.contains("name=\(label):writer") == true
+  }
+
   /// How many other Sentinels, or replicas, a Sentinel knows.
   fileprivate func count(_ what: String) throws -> Int? {
     guard case .array(let list) = try command("SENTINEL", what, SentinelGroup.name) else { return nil }
