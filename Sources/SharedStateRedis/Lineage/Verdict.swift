@@ -64,7 +64,7 @@ struct Findings: Sendable {
   /// it would have that version if the message were true.
   private var isUnfounded: Bool {
     guard verified.isOnlyAnnounced, sighting != nil, vitals?.evictions != nil else { return false }
-    return isContinued
+    return isUnmoved
   }
 
   var verdict: Verdict {
@@ -97,7 +97,7 @@ struct Findings: Sendable {
       // A FLUSHALL counts as a deletion, even of versions written after the verified one.
       if !isFirst, isUnmoved { return .adopt }
       // It was never stored, or deleted, or has expired together with its meta.
-      return isUnfounded && isUnmoved ? .follow : .restore
+      return isUnfounded ? .follow : .restore
     case .document(let document):
       if isOwn(document) { return .restore }
       if isUnmoved { return .adopt }

@@ -17,6 +17,9 @@ struct VerifiedVersion: Hashable, Sendable {
     (self.meta, self.content, sighting, self.isOnlyAnnounced) = (meta, content, vitals, isOnlyAnnounced)
   }
 
+  /// Takes the version for one that the server has shown.
+  mutating func believe() { isOnlyAnnounced = false }
+
   var revision: Revision { meta?.revision ?? .none }
 
   /// The version to restore on a server that has lost it; `nil` if there is none.

@@ -249,6 +249,8 @@ extension LinkState {
       error = conflicted(id, with: StoredValue(meta: nil, content: .otherType(type)), now: now)
     }
     apply(actions, to: id)
+    // The holder's message may have arrived in front of this answer.
+    if case .held = reply { endHold(of: id) }
     if let error { apply(members[id]?.replica.refused(error, isUnread: false), to: id) }
   }
 }
@@ -264,7 +266,7 @@ extension LinkState.Member {
 
   /// Notes whose turn it was.
   fileprivate mutating func note(_ reply: CommitReply, after roundTrip: Duration, now: Instant) {
-    turns.answered(reply, after: roundTrip, over: replica.confirmed.revision, now: now)
+    turns.answered(reply, after: roundTrip, now: now)
   }
 
   /// Whether the commit under way is this one, and writes a key that is tracked. A commit that was sent before may have

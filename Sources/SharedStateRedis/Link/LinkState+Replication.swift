@@ -53,7 +53,8 @@ extension LinkState {
       switch party {
       case .waiter(let waiter): resume([waiter], error, of: change.value)
       // The reason why a newer change is not even at the primary says more.
-      case .value(let id) where error != nil: if !hasSaveError(id) { publish(id, .saveError(error)) }
+      case .value(let id) where error != nil:
+        if hasSaveError(id) { replication.withdrawReport(of: id) } else { publish(id, .saveError(error)) }
       case .value: settleReplicated(change)
       }
     }

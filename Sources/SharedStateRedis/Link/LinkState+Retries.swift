@@ -157,7 +157,10 @@ extension LinkState {
   mutating func held(_ id: ReplicaID, for left: Duration, now: Instant) {
     let key = Retry.Key(id, .commit)
     guard members[id] != nil else { return }
-    wait(left, with: remembered(key, .commit, now: now), for: key, now: now)
+    endProbe(key)
+    var retry = remembered(key, .commit, now: now)
+    retry.passing = nil
+    wait(left, with: retry, for: key, now: now)
   }
 
   /// A version has become known. It may be the one that a commit waits for.

@@ -206,7 +206,9 @@ extension LinkState.Member {
   }
 
   /// Returns the reservation that the commit asks for, in milliseconds.
-  fileprivate mutating func takeTurn() -> UInt64 { turns.send(isRepeated: replica.repeatsConflicts) }
+  fileprivate mutating func takeTurn() -> UInt64 {
+    turns.send(isRepeated: replica.repeatsConflicts, over: replica.confirmed.revision)
+  }
 }
 
 extension RedisRequest.Command {

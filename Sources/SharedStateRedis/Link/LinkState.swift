@@ -318,6 +318,7 @@ package struct LinkState: Sendable {
         if let member = members[id] { emit(.show(id, toShow, member.attachment)) }
       case .status(let change):
         publish(id, change)
+        if case .saveError = change, replication.isUsed { replication.withdrawReport(of: id) }
         if change == .saveError(nil), !givenUp.isEmpty, let name = members[id]?.nameIfWhole {
           givenUp.remove(Name(name))
         }

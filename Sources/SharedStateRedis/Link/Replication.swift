@@ -81,6 +81,11 @@ struct Replication: Sendable {
     if let lane = lane(of: replicas) { lanes[lane].add(party, change) }
   }
 
+  /// The `saveError` of the value does not say any more that too few replicas have its change.
+  mutating func withdrawReport(of value: ReplicaID) {
+    for index in lanes.indices { lanes[index].changes[.value(value)]?.isReported = false }
+  }
+
   mutating func forget(_ party: Party) {
     for index in lanes.indices { lanes[index].changes[party] = nil }
   }
@@ -154,7 +159,11 @@ extension Replication {
 
     mutating func ask(now: Instant, _ standing: (Change) -> Standing) -> Question? {
       let asked = changes.filter { standing($0.value) == .stored }
-      guard !asked.isEmpty else { return nil }
+      // Whatever makes one of them known wakes the link.
+      guard !asked.isEmpty else {
+        pausedUntil = nil
+        return nil
+      }
       self.asked = (now, asked)
       return Question(replicas: replicas, needsMark: asked.values.contains { !$0.isWritten })
     }

@@ -21,18 +21,21 @@ struct Turns: Sendable {
   private var roundTrip = Duration.zero
   /// Whether the commit under way asks for a reservation.
   private var isAsking = false
+  /// The version that was known when it was sent.
+  private var sentOver = Revision.none
   /// When a commit had no effect last; `nil`: the last one took effect.
   private var turnedAwayAt: Instant?
-  /// The version that was known when the value was found reserved for another writer; `nil`: it is not, as far as is
-  /// known.
+  /// The version that was known when a commit was sent that was held; `nil`: none is, as far as is known.
   private var heldAt: Revision?
 
   /// A commit is sent.
   ///
-  /// - Parameter isRepeated: Whether it is made again, on top of what a conflict brings, and not given up.
+  /// - Parameters:
+  ///   - isRepeated: Whether it is made again, on top of what a conflict brings, and not given up.
+  ///   - known: The confirmed version.
   /// - Returns: The reservation to ask for, in milliseconds; 0: none.
-  mutating func send(isRepeated: Bool) -> UInt64 {
-    heldAt = nil
+  mutating func send(isRepeated: Bool, over known: Revision) -> UInt64 {
+    (heldAt, sentOver) = (nil, known)
     isAsking =
       isRepeated && losses >= Self.lossesBeforeReservation && commitsSince + 1 >= Self.commitsForReservation
     guard isAsking else { return 0 }
@@ -41,9 +44,7 @@ struct Turns: Sendable {
   }
 
   /// A commit was answered.
-  ///
-  /// - Parameter known: The confirmed version before the answer.
-  mutating func answered(_ reply: CommitReply, after roundTrip: Duration, over known: Revision, now: Instant) {
+  mutating func answered(_ reply: CommitReply, after roundTrip: Duration, now: Instant) {
     self.roundTrip = roundTrip
     commitsSince += 1
     switch reply {
@@ -55,7 +56,7 @@ struct Turns: Sendable {
       if isAsking { commitsSince = 0 }
       turnedAwayAt = now
     case .held:
-      heldAt = known
+      heldAt = sentOver
       turnedAwayAt = now
     }
   }

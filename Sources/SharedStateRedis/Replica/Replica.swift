@@ -295,6 +295,7 @@ package struct Replica: Sendable {
   /// The link is connected, and subscribes to the channel next.
   package mutating func connected(_ circumstances: Circumstances) {
     online = Online(circumstances)
+    if policy.access == .readOnly { verified.believe() }
   }
 
   /// The channel is subscribed to: no change can be missed from now on, so read.

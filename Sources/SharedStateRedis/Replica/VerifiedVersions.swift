@@ -29,6 +29,9 @@ struct VerifiedVersions: Sendable {
     if let meta { memory.remember(meta, content) }
   }
 
+  /// The server may be another replica, which lags behind the one that has announced the version.
+  mutating func believe() { last.believe() }
+
   /// The verified version may have one of these metas instead.
   mutating func note(alternatives: [Meta]) {
     self.alternatives = alternatives

@@ -72,7 +72,7 @@ struct TurnsTests {
       tasks.cancelAll()
       do { try await tasks.waitForAll() } catch is CancellationError {}
     }
-    try await near.save()
+    try await near.load()
     #expect(near.wrappedValue.currency == "3" && near.wrappedValue.delivery.days == 6)
     try await far.becomes(near.wrappedValue)
     #expect(losses.most < 10)

@@ -158,26 +158,36 @@ struct LinkTurnsTests {
     var turns = Turns()
     let now = Instant.now
     for _ in 1...Turns.lossesBeforeReservation {
-      #expect(turns.send(isRepeated: true) == 0)
-      turns.answered(Self.conflict(1), after: .zero, over: .none, now: now)
+      #expect(turns.send(isRepeated: true, over: Revision(1)) == 0)
+      turns.answered(Self.conflict(1), after: .zero, now: now)
     }
-    #expect(turns.send(isRepeated: true) == Turns.shortest)
+    #expect(turns.send(isRepeated: true, over: Revision(1)) == Turns.shortest)
     // Its answer is lost, and what is sent next may not ask.
-    #expect(turns.send(isRepeated: false) == 0)
-    turns.answered(Self.conflict(1), after: .zero, over: .none, now: now)
-    #expect(turns.send(isRepeated: true) == Turns.shortest)
-    turns.answered(Self.conflict(1), after: .zero, over: .none, now: now)
-    #expect(turns.send(isRepeated: true) == 0)
+    #expect(turns.send(isRepeated: false, over: Revision(1)) == 0)
+    turns.answered(Self.conflict(1), after: .zero, now: now)
+    #expect(turns.send(isRepeated: true, over: Revision(1)) == Turns.shortest)
+    turns.answered(Self.conflict(1), after: .zero, now: now)
+    #expect(turns.send(isRepeated: true, over: Revision(1)) == 0)
   }
 
   @Test("A newer version ends no wait of a commit that was sent again")
   func sentAgain() throws {
     var turns = Turns()
-    _ = turns.send(isRepeated: true)
-    turns.answered(.held(milliseconds: 100), after: .zero, over: Revision(1), now: .now)
-    _ = turns.send(isRepeated: true)
+    _ = turns.send(isRepeated: true, over: Revision(1))
+    turns.answered(.held(milliseconds: 100), after: .zero, now: .now)
+    _ = turns.send(isRepeated: true, over: Revision(1))
     let isOver = turns.endHold(at: Revision(2))
     #expect(!isOver)
+  }
+
+  @Test("A commit is not held for the rest of the time if the holder's version is known before that answer")
+  func overtakenHold() throws {
+    var turns = Turns()
+    _ = turns.send(isRepeated: true, over: Revision(1))
+    // The holder's message arrives here.
+    turns.answered(.held(milliseconds: 900), after: .zero, now: .now)
+    let isOver = turns.endHold(at: Revision(2))
+    #expect(isOver)
   }
 
   @Test("A save that times out because the server does not answer says so, although an earlier one conflicted")

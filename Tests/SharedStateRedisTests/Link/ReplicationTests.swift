@@ -72,6 +72,40 @@ struct ReplicationTests {
     #expect(error.description.contains("only 0 of 1 replicas"))
   }
 
+  /// A change of a value that too few replicas have, twice in a row, so that its value has a save error.
+  private func short() throws -> (Replication, Instant) {
+    let link = try make()
+    let id = try #require(link.members.ids.first)
+    var replication = Replication()
+    replication.use(1)
+    replication.add(.value(id), .init(value: id, revision: Revision(5), isWritten: true), for: 1)
+    var now = start
+    for isReported in [false, true] {
+      #expect(replication.ask(now: now) { _ in .stored }.questions.count == 1)
+      let (news, _) = replication.answered(1, .acknowledged(0), now: now)
+      #expect(news.isEmpty != isReported)
+      now = try #require(replication.next)
+    }
+    return (replication, now)
+  }
+
+  @Test("While it is not known whether the server has the change, the link does not wake up to ask")
+  func unknown() throws {
+    var (replication, now) = try short()
+    #expect(replication.ask(now: now) { _ in .unknown }.questions.isEmpty)
+    #expect(replication.next == nil)
+    #expect(replication.ask(now: now) { _ in .stored }.questions.count == 1)
+  }
+
+  @Test("A save error that another one has replaced is reported again")
+  func replacedReport() throws {
+    var (replication, now) = try short()
+    let id = try #require(try make().members.ids.first)
+    replication.withdrawReport(of: id)
+    #expect(replication.ask(now: now) { _ in .stored }.questions.count == 1)
+    #expect(replication.answered(1, .acknowledged(0), now: now).news.count == 1)
+  }
+
   @Test("Once enough replicas have the change, the save error ends")
   func ends() throws {
     var link = try make()

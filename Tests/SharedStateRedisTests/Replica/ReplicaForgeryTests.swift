@@ -99,12 +99,31 @@ struct ReplicaForgeryTests {
     #expect(replica.takeRepair(vitals: .calm) == nil)
   }
 
-  @Test("AcknowledgedSurvives: a version that only a message has shown is restored once keys were evicted")
-  func evicted() throws {
+  @Test(
+    "AcknowledgedSurvives: a version that only a message has shown is restored or merged once keys were evicted",
+    arguments: [
+      (.absent, "newer"), (stored, "newer"),
+      (.document(12, #"{"b":2}"#, Lineage(era: Era(1), lines: [Lineage.Line(id: .new, revision: Revision(12))])), nil),
+    ] as [(StoredValue, String?)]
+  )
+  func evicted(found: StoredValue, restored: String?) throws {
     var replica = deceived(by: .set(9, "newer", .old(9)))
     replica.reconnect()
-    #expect(replica.stored(.absent, vitals: .calm) == [.count])
-    endShowing(replica.counted(.evicting), in: &replica, outcome: .shown)
-    #expect(try replica.sentRepair(vitals: .evicting).restore?.text == "newer")
+    #expect(replica.stored(found, vitals: .calm) == [.count])
+    let actions = replica.counted(.evicting)
+    #expect(!actions.contains(.report(.neverStored(announced: Revision(9), stored: found.revision))))
+    endShowing(actions, in: &replica, outcome: .shown)
+    #expect(replica.lastVerified.revision == Revision(9))
+    if let restored { #expect(try replica.sentRepair(vitals: .evicting).restore?.text == restored) }
+  }
+
+  @Test("Ordered: a service that only reads keeps what one replica has announced when another one lags behind")
+  func laggingReplica() {
+    var replica = Replica.reading(access: .readOnly)
+    endShowing(replica.stored(Self.stored, vitals: .calm), in: &replica, outcome: .shown)
+    endShowing(replica.announced(.set(9, "newer", .old(9)), vitals: .calm), in: &replica, outcome: .shown)
+    replica.reconnect()
+    endShowing(replica.stored(Self.stored, vitals: .calm), in: &replica, outcome: .shown)
+    #expect(replica.confirmed.state == .document(9, "newer"))
   }
 }
