@@ -109,7 +109,7 @@ struct Findings: Sendable {
   private func verdict(about meta: Meta) -> Verdict {
     guard let known = verified.meta else { return .follow }
     let kinship = Kinship(of: meta, to: known)
-    if isUnfounded, kinship == .ancestor || kinship == .fork { return isKnownOtherwise ? .adopt : .disbelieve }
+    if isUnfounded, kinship == .ancestor { return isKnownOtherwise ? .adopt : .disbelieve }
     if stored.isGone { return verdictOfGone(meta, kinship) }
     switch kinship {
     case .same:

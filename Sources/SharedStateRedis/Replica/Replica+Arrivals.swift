@@ -251,10 +251,11 @@ extension Replica {
     return lastVerified.sighting.map { isDenied ? vitals.continues($0) : vitals.isUnmoved(since: $0) } ?? false
   }
 
-  /// Whether the stored version does not include the verified one, which only a message has shown.
+  /// Whether the stored version is older than the verified one, which only a message has shown. Another history may have
+  /// begun where a client has removed the meta.
   private func deniesMessage(_ stored: StoredValue) -> Bool {
     guard lastVerified.isOnlyAnnounced, let meta = stored.meta, let known = lastVerified.meta else { return false }
-    return [.ancestor, .fork].contains(Kinship(of: meta, to: known))
+    return Kinship(of: meta, to: known) == .ancestor
   }
 
   private mutating func judge(
