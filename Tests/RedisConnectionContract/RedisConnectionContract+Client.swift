@@ -90,9 +90,10 @@ extension RedisConnectionContract {
       _ content: Commit.Content,
       when condition: Commit.Condition = .unconditional,
       floor: Revision = .none,
-      operation: SharedStateRedis.Operation? = nil
+      operation: SharedStateRedis.Operation? = nil,
+      reservation: UInt64 = 0
     ) -> Commit {
-      Commit(
+      var commit = Commit(
         names: names,
         content: content,
         condition: condition,
@@ -101,6 +102,8 @@ extension RedisConnectionContract {
         writer: writer,
         secret: .sample
       )
+      commit.reservation = reservation
+      return commit
     }
 
     func reply(to commit: Commit) throws -> CommitReply {

@@ -202,8 +202,7 @@ extension RedisConnectionContract {
       let names = scene.names()
       let applied = near.makeCommit(names, .text("1"))
       let revision = try near.committed(applied).revision
-      var commit = far.makeCommit(names, .text("2"), when: .absent)
-      commit.reservation = 1_000
+      let commit = far.makeCommit(names, .text("2"), when: .absent, reservation: 1_000)
       let stored = try near.read(names)
       let contents: [Commit.Content] = [
         .text("3"), .large(Data("3".utf8)), .deleted, .adopted(inlineLimit: 100), .adoptedDeletion,
@@ -228,8 +227,7 @@ extension RedisConnectionContract {
       let names = scene.names()
       let revision = try near.commit(names, .text("1")).revision
       for time in [1, 86_400_000] as [UInt64] {
-        var commit = far.makeCommit(names, .text("2"), when: .absent)
-        commit.reservation = time
+        let commit = far.makeCommit(names, .text("2"), when: .absent, reservation: time)
         guard case .conflict = try far.reply(to: commit) else { throw Violation("a create over a value succeeds") }
         let deadline = Instant.now + .seconds(10)
         let next = near.makeCommit(names, .text("3"), when: .replacing(revision))
@@ -253,8 +251,7 @@ extension RedisConnectionContract {
       let names = scene.names()
       try near.replies(to: [.sample(names, 5, "7")])
       try near.commit(names, .text("1"))
-      var commit = far.makeCommit(names, .text("2"), when: .absent)
-      commit.reservation = 1_000
+      let commit = far.makeCommit(names, .text("2"), when: .absent, reservation: 1_000)
       guard case .conflict = try far.reply(to: commit) else { throw Violation("a create over a value succeeds") }
       try scene.foreign("DEL", names.value, names.meta)
       try expect(near.replies(to: [.sample(names, 5, "7")]), is: [.sample(5)], "the answer")
@@ -263,8 +260,7 @@ extension RedisConnectionContract {
     RedisConnectionContract("a value that was never committed is not reserved") { scene in
       let (far, near) = (try scene.connect(), try scene.connect())
       let names = scene.names()
-      var commit = far.makeCommit(names, .text("2"), when: .revision(Revision(5)))
-      commit.reservation = 1_000
+      let commit = far.makeCommit(names, .text("2"), when: .revision(Revision(5)), reservation: 1_000)
       guard case .conflict = try far.reply(to: commit) else { throw Violation("a change of nothing succeeds") }
       try near.commit(names, .text("1"), when: .absent)
     },
@@ -273,13 +269,13 @@ extension RedisConnectionContract {
       let client = try scene.connect()
       let names = scene.names()
       let first = try client.commit(names, .text("1"), operation: Operation(writer: "writer-a", number: 7)).revision
-      var commit = client.makeCommit(
+      let commit = client.makeCommit(
         names,
         .text("2"),
         when: .absent,
-        operation: Operation(writer: "writer-a", number: 8)
+        operation: Operation(writer: "writer-a", number: 8),
+        reservation: 1_000
       )
-      commit.reservation = 1_000
       _ = try client.reply(to: commit)
       let record = try scene.foreign("GET", names.operations).split(separator: ";", omittingEmptySubsequences: false)
       let operations = record.dropFirst().joined(separator: ";")
@@ -301,16 +297,17 @@ extension RedisConnectionContract {
       let names = scene.names()
       let operation = Operation(writer: "writer-a", number: 7)
       let first = try client.commit(names, .text("1"), operation: operation).revision
-      var commit = client.makeCommit(
+      let commit = client.makeCommit(
         names,
         .text("2"),
         when: .absent,
-        operation: Operation(writer: "writer-b", number: 1)
+        operation: Operation(writer: "writer-b", number: 1),
+        reservation: 1_000
       )
-      commit.reservation = 1_000
       _ = try client.reply(to: commit)
       // An older release does not know what the record begins with, and puts its own operation in front.
       let record = try scene.foreign("GET", names.operations)
+      try expect(record.first, is: "+", "the mark of the reservation")
       _ = try scene.foreign("SET", names.operations, "older 1 \(first) 0;\(record)")
       let next = try client.commit(names, .text("3"), operation: Operation(writer: "writer-c", number: 1)).revision
       try expect(client.commit(names, .text("1"), operation: operation).revision, is: first, "the revision of a retry")

@@ -60,8 +60,8 @@ struct Findings: Sendable {
     return isContinued && vitals.evictions == sighting.evictions
   }
 
-  /// Whether a message alone has shown the verified version, and the server is known to have lost nothing since, so that
-  /// it would have that version if the message were true.
+  /// Whether a message alone has shown the verified version, and the server is known to have lost and evicted nothing
+  /// since, so that it would have that version if the message were true.
   private var isUnfounded: Bool {
     guard verified.isOnlyAnnounced, sighting != nil, vitals?.evictions != nil else { return false }
     return isUnmoved

@@ -167,7 +167,7 @@ extension LinkState {
       case .conflict: measurements.conflicted()
       case .held, .wrongType: break
       }
-      members[id]?.note(reply, after: now - sentAt, now: now)
+      members[id]?.turns.answered(reply, after: now - sentAt, now: now)
       committed(id, reply, operation, now: now)
     case (.commit(let id, let operation, _, _), .failure(let error)):
       members[id]?.online?.reading.turnedDown()
@@ -262,11 +262,6 @@ extension LinkState.Member {
     case edit
     /// The server has lost data.
     case loss
-  }
-
-  /// Notes whose turn it was.
-  fileprivate mutating func note(_ reply: CommitReply, after roundTrip: Duration, now: Instant) {
-    turns.answered(reply, after: roundTrip, now: now)
   }
 
   /// Whether the commit under way is this one, and writes a key that is tracked. A commit that was sent before may have

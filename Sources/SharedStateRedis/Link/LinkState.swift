@@ -318,7 +318,7 @@ package struct LinkState: Sendable {
         if let member = members[id] { emit(.show(id, toShow, member.attachment)) }
       case .status(let change):
         publish(id, change)
-        if case .saveError = change, replication.isUsed { replication.withdrawReport(of: id) }
+        if case .saveError = change { replication.withdrawReport(of: id) }
         if change == .saveError(nil), !givenUp.isEmpty, let name = members[id]?.nameIfWhole {
           givenUp.remove(Name(name))
         }
@@ -348,7 +348,7 @@ package struct LinkState: Sendable {
         guard let name = members[id]?.replica.name else { continue }
         if case .gaveUp = incident { givenUp.insert(Name(name), members[id]?.attachment) }
         emit(.incident(name: name, incident))
-        if replication.isUsed { noteLoss(incident, of: id) }
+        noteLoss(incident, of: id)
       }
     }
     if let growth = members[id]?.replica.verified.memory.takeGrowth() { remembered(growth, by: id) }
@@ -434,7 +434,7 @@ package struct LinkState: Sendable {
     var (known, callbacks): ([WaiterID], [WaiterCallback]) = ([], [])
     for id in ids {
       guard let waiter = waiters.remove(id) else { continue }
-      if replication.isUsed { replication.forget(.waiter(id)) }
+      replication.forget(.waiter(id))
       known.append(id)
       callbacks.append(waiter.callback)
     }

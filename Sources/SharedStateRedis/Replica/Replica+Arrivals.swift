@@ -246,9 +246,8 @@ extension Replica {
     // A service that finds nothing, and has never verified anything, has nothing to lose.
     if lastVerified.meta == nil, stored.meta == nil { return evictions == 0 && stored.content != .absent }
     let isGone = stored.content == .absent && stored.meta?.kind != .deleted
-    let isDenied = deniesMessage(stored)
-    guard stored.meta == nil || isGone || isDenied, lastVerified.restorable != nil else { return false }
-    return lastVerified.sighting.map { isDenied ? vitals.continues($0) : vitals.isUnmoved(since: $0) } ?? false
+    guard stored.meta == nil || isGone || deniesMessage(stored), lastVerified.restorable != nil else { return false }
+    return lastVerified.sighting.map { vitals.isUnmoved(since: $0) } ?? false
   }
 
   /// Whether the stored version is older than the verified one, which only a message has shown. Another history may have

@@ -17,6 +17,17 @@ struct ReplicationTests {
     return link
   }
 
+  /// The link of a value that asks for a replica, and that a caller saves: the server has acknowledged the change.
+  private func saved(
+    within timeout: Duration? = nil
+  ) throws -> (link: LinkState, id: LinkState.ReplicaID, waiter: LinkState.WaiterID) {
+    var link = try make()
+    let id = try #require(link.members.ids.first)
+    let waiter = try link.save(id, within: timeout, now: start)
+    link.commit(id, at: start)
+    return (link, id, waiter)
+  }
+
   @Test("Without the option, nothing but the commit is sent")
   func unused() throws {
     var link = LinkState.make()
@@ -47,10 +58,7 @@ struct ReplicationTests {
 
   @Test("After an answer that is not enough, the next question waits nine times as long as this one took")
   func rest() throws {
-    var link = try make()
-    let id = try #require(link.members.ids.first)
-    let waiter = try link.save(id, within: .seconds(3), now: start)
-    link.commit(id, at: start)
+    var (link, id, waiter) = try saved(within: .seconds(3))
     var now = start
     for _ in 1...2 {
       let asked = try #require(link.waits(at: now).first)
@@ -149,10 +157,7 @@ struct ReplicationTests {
 
   @Test("On another connection, the wait begins anew once the value was read, behind a mark")
   func reconnection() throws {
-    var link = try make()
-    let id = try #require(link.members.ids.first)
-    let waiter = try link.save(id, now: start)
-    link.commit(id, at: start)
+    var (link, id, waiter) = try saved()
     let lost = try #require(link.waits(at: start).first)
     link.reconnect(at: start)
     // The answer of the former connection does not count.
@@ -183,10 +188,7 @@ struct ReplicationTests {
 
   @Test("A server that has become a replica is left, and the caller continues to wait")
   func demoted() throws {
-    var link = try make()
-    let id = try #require(link.members.ids.first)
-    let waiter = try link.save(id, now: start)
-    link.commit(id, at: start)
+    var (link, _, waiter) = try saved()
     let asked = try #require(link.waits(at: start).first)
     link.answer(asked.id, .failure(.notPrimary), at: start)
     #expect(link.session.phase != .connected)
@@ -196,10 +198,7 @@ struct ReplicationTests {
 
   @Test("A mark that is refused for a while is no answer")
   func refusedMark() throws {
-    var link = try make()
-    let id = try #require(link.members.ids.first)
-    let waiter = try link.save(id, within: .seconds(1), now: start)
-    link.commit(id, at: start)
+    var (link, _, waiter) = try saved(within: .seconds(1))
     let asked = try #require(link.waits(at: start).first)
     link.answer(asked.id, .failure(.serverError(code: "OOM")), at: start)
     #expect(link.session.phase == .connected)
@@ -294,10 +293,7 @@ struct ReplicationTests {
 
   @Test("A stopped link says that too few replicas have the change")
   func stopped() throws {
-    var link = try make()
-    let id = try #require(link.members.ids.first)
-    let waiter = try link.save(id, now: start)
-    link.commit(id, at: start)
+    var (link, _, waiter) = try saved()
     link.stop()
     let resumed = link.takeResumed()
     #expect(resumed.map(\.waiters) == [[waiter]])
