@@ -17,14 +17,16 @@ struct Turns: Sendable {
   private(set) var losses = 0
   /// How many commits were answered since the last reservation.
   private var commitsSince = Turns.commitsForReservation
-  /// How long the last commit took.
-  private var roundTrip = Duration.zero
+  /// How long a commit takes: its round trip, and making it again after a conflict.
+  private var attempt = Duration.zero
   /// Whether the commit under way asks for a reservation.
   private var isAsking = false
   /// The version that was known when it was sent.
   private var sentOver = Revision.none
   /// When a commit had no effect last; `nil`: the last one took effect.
   private var turnedAwayAt: Instant?
+  /// When the last commit conflicted; `nil`: it did not.
+  private var conflictedAt: Instant?
   /// The version that was known when a commit was sent that was held; `nil`: none is, as far as is known.
   private var heldAt: Revision?
 
@@ -40,21 +42,24 @@ struct Turns: Sendable {
       isRepeated && losses >= Self.lossesBeforeReservation && commitsSince + 1 >= Self.commitsForReservation
     guard isAsking else { return 0 }
     let longest = Double(CommitScript.longestReservationInMilliseconds)
-    return UInt64(min(max(roundTrip * 2 / .milliseconds(1), Double(Self.shortest)), longest))
+    return UInt64(min(max(attempt * 2 / .milliseconds(1), Double(Self.shortest)), longest))
   }
 
   /// A commit was answered.
   mutating func answered(_ reply: CommitReply, after roundTrip: Duration, now: Instant) {
-    self.roundTrip = roundTrip
+    // The program may have paused between a conflict and its next change.
+    let longest = Duration.milliseconds(CommitScript.longestReservationInMilliseconds)
+    attempt = conflictedAt.map { max(roundTrip, min(now - $0, longest)) } ?? max(roundTrip, attempt)
+    conflictedAt = nil
     commitsSince += 1
     switch reply {
     case .committed, .wrongType:
-      losses = 0
+      (losses, attempt) = (0, roundTrip)
       turnedAwayAt = nil
     case .conflict:
       losses += 1
       if isAsking { commitsSince = 0 }
-      turnedAwayAt = now
+      (turnedAwayAt, conflictedAt) = (now, now)
     case .held:
       heldAt = sentOver
       turnedAwayAt = now
@@ -70,6 +75,6 @@ struct Turns: Sendable {
 
   /// Whether the server has answered the last commits, and none of them took effect.
   func isTurnedAway(now: Instant) -> Bool {
-    turnedAwayAt.map { now < $0 + (roundTrip + LinkState.Patience.memory) * 2 } ?? false
+    turnedAwayAt.map { now < $0 + (attempt + LinkState.Patience.memory) * 2 } ?? false
   }
 }

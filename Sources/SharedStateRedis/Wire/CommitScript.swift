@@ -33,9 +33,9 @@
 /// A reservation is for a writer whose commits lose against faster ones. While it holds, the commits of all other
 /// writers have no effect: changes and deletions, adoptions and merges. ``RestoreScript`` does not look at it, because a
 /// restoration brings back what was acknowledged. It ends with the holder's next commit that takes effect, or when its
-/// time is over. The writer asks for as much as two of its round trips, and for no more than one reservation in ten of
-/// its commits; the script bounds the time, whatever it is asked for. One that ends later than that counts as none: the
-/// clock was set back.
+/// time is over. The writer asks for as much as twice the time of an attempt, and for no more than one reservation in ten
+/// of its commits; the script bounds the time, whatever it is asked for. One that ends later than that counts as none:
+/// the clock was set back.
 ///
 /// The value is written first. From then on nothing ends the script, because a write stays even if a later command
 /// fails, and an error would deny it.

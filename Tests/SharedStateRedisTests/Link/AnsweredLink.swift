@@ -15,6 +15,8 @@ struct AnsweredLink {
   var answer: Answer
   /// How long the thread waits for the answers to what it has sent.
   var roundTrip = Duration.microseconds(100)
+  /// How long the program takes to encode a document.
+  var encodingTime = Duration.zero
   /// Whether the answers that come before the end of a connection are lost.
   var losesReplies = false
   private let facts: ServerFacts
@@ -134,6 +136,7 @@ struct AnsweredLink {
       let stamp = encoding.updates.isEmpty ? settled + 1 : 0
       let result = Replica.Documents(encoded: Data("1".utf8), merged: Data("\(documents)".utf8))
       documents += 1
+      now = now + encodingTime
       return .encoded(id, Replica.Encoded(stamp: stamp, result: .success(result)))
     case .wake: wakeUp = now
     case .status(let id, .saveError(let error), _, _):

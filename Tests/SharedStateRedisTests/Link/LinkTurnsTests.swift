@@ -34,7 +34,7 @@ struct LinkTurnsTests {
     return .conflict(StoredValue(meta: meta, content: .document(Data("\(number)".utf8))))
   }
 
-  @Test("Fair: a writer that has lost three times asks for two of its round trips, with one of ten commits at most")
+  @Test("Fair: a writer that has lost three times asks for twice its round trip, with one of ten commits at most")
   func reservations() throws {
     var (exchange, id) = try exchange(Self.conflict)
     exchange.link.changed(id)
@@ -42,6 +42,42 @@ struct LinkTurnsTests {
     #expect(commits.all.count == 24)
     #expect(commits.all.indices.filter { commits.all[$0].reservation > 0 } == [3, 13, 23])
     #expect(commits.all.allSatisfy { $0.reservation == 0 || (200...210).contains($0.reservation) })
+  }
+
+  @Test("Fair: a reservation includes the time that it takes to make the change again")
+  func slowChange() throws {
+    var (exchange, id) = try exchange(Self.conflict)
+    exchange.encodingTime = .milliseconds(200)
+    exchange.link.changed(id)
+    exchange.run(for: .seconds(10)) { _ in commits.all.count == 14 }
+    #expect(commits.all.indices.filter { commits.all[$0].reservation > 0 } == [3, 13])
+    #expect(commits.all.allSatisfy { $0.reservation == 0 || (600...620).contains($0.reservation) })
+  }
+
+  @Test("A pause of the program, or the wait for another's reservation, makes no reservation longer")
+  func pause() throws {
+    var turns = Turns()
+    var now = Instant.now
+    let roundTrip = Duration.milliseconds(50)
+    func send() -> UInt64 { turns.send(isRepeated: true, over: Revision(1)) }
+    func answer(_ reply: CommitReply) {
+      now = now + roundTrip
+      turns.answered(reply, after: roundTrip, now: now)
+    }
+    _ = send()
+    answer(Self.conflict(1))
+    // The attempt that took effect counts no more.
+    now = now + .milliseconds(300)
+    _ = send()
+    answer(.committed(revision: Revision(2), parent: Revision(1)))
+    now = now + .seconds(3_600)
+    let replies: [CommitReply] = [Self.conflict(1), Self.conflict(2), .held(milliseconds: 500), Self.conflict(3)]
+    for reply in replies {
+      #expect(send() == 0)
+      answer(reply)
+      if case .held = reply { now = now + .milliseconds(500) }
+    }
+    #expect(send() == 100)
   }
 
   @Test("A writer that wins now and then asks for no reservation")
