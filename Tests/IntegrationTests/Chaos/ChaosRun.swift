@@ -55,7 +55,7 @@ final class ChaosRun {
 
   /// A run whose primary is not killed, but replaced, while it goes on as a second primary. The first service asks only
   /// an outdated Sentinel, which the others ask as well.
-  init(seed: UInt64, replicated: Void) async throws {
+  init(replicatedWithSeed seed: UInt64) async throws {
     // Each primary lacks what the other one has accepted meanwhile.
     restart = .empty
     random = SplitMix64(seed: seed)

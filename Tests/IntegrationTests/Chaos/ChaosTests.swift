@@ -19,7 +19,7 @@ struct ChaosTests {
 
   @Test("Every guarantee holds while there are two primaries, and a Sentinel is outdated")
   func guaranteesInForks() async {
-    await run { try await ChaosRun(seed: $0, replicated: ()) }
+    await run { try await ChaosRun(replicatedWithSeed: $0) }
   }
 
   #if TLS

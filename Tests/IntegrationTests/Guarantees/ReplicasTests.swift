@@ -21,9 +21,7 @@ private struct ReplicatedServer {
       let primary = try ServerBackend(isPersistent: isPersistent, configuration: lines)
       let line = "replicaof 127.0.0.1 \(primary.server.port)"
       (backend, replica) = (primary, try PrivateRedisServer(isPersistent: isPersistent, configuration: [line]))
-      try await eventually("the replica follows") {
-        try primary.server.command("INFO", "replication").text?.contains("state=online") == true
-      }
+      try await primary.server.isFollowed()
     }
   }
 
@@ -63,6 +61,15 @@ private struct ReplicatedServer {
   }
 }
 
+extension PrivateRedisServer {
+  /// Waits until a replica has all data.
+  fileprivate func isFollowed() async throws {
+    try await eventually("the replica follows") {
+      try self.command("INFO", "replication").text?.contains("state=online") == true
+    }
+  }
+}
+
 private final class Flag: Sendable {
   private let flag = Atomic(false)
 
@@ -73,6 +80,23 @@ private final class Flag: Sendable {
 
 @Suite("Replicas", .timeLimit(.minutes(5)), .endsStores)
 struct ReplicasTests {
+  /// Changes and saves a value, and disturbs that meanwhile. In the end it is saved.
+  private static func saving(_ share: Shared<Int>, meanwhile disturb: (_ isSaved: Flag) async throws -> Void)
+    async throws
+  {
+    let isSaved = Flag()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        share.withLock { $0 = 1 }
+        try await share.save(within: patience)
+        isSaved.set()
+      }
+      try await disturb(isSaved)
+      try await group.waitForAll()
+    }
+    #expect(isSaved.isSet)
+  }
+
   @Test(
     "AcknowledgedSurvives: a save with replicas returns once a replica has the change",
     arguments: BackendKind.allCases
@@ -161,13 +185,7 @@ struct ReplicasTests {
     let count = try await server.count(in: store)
     let other = try await server.count(in: store, "other", replicas: 0)
     try server.pauseReplica()
-    let isSaved = Flag()
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask {
-        count.withLock { $0 = 1 }
-        try await count.save(within: patience)
-        isSaved.set()
-      }
+    try await Self.saving(count) { isSaved in
       try await count.status("the save error") { $0.saveError != nil }
       let before = try server.waits()
       for number in 1...200 {
@@ -179,9 +197,7 @@ struct ReplicasTests {
       // They do not make the store ask more often.
       if kind == .server { #expect(try server.waits() - before < 200) }
       try server.resumeReplica()
-      try await group.waitForAll()
     }
-    #expect(isSaved.isSet)
     if let replica = server.replica { #expect(try replica.command("GET", "other").text == "200") }
   }
 
@@ -191,13 +207,7 @@ struct ReplicasTests {
     let store = try server.backend.store()
     let count = try await server.count(in: store)
     try server.pauseReplica()
-    let isSaved = Flag()
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask {
-        count.withLock { $0 = 1 }
-        try await count.save(within: patience)
-        isSaved.set()
-      }
+    try await Self.saving(count) { isSaved in
       try await eventually("the change is stored") { try server.backend.get("count") == "1" }
       try server.backend.cut(.writer, of: "service")
       let before = try server.waits()
@@ -205,7 +215,6 @@ struct ReplicasTests {
       try await eventually("the new connection has asked") { try server.waits() >= before + 2 }
       #expect(!isSaved.isSet)
       try server.resumeReplica()
-      try await group.waitForAll()
     }
     #expect(try server.replica?.command("GET", "count").text == "1")
     // The mark expires.
@@ -219,13 +228,7 @@ struct ReplicasTests {
     let store = try server.backend.store()
     let count = try await server.count(in: store)
     try server.pauseReplica()
-    let isSaved = Flag()
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask {
-        count.withLock { $0 = 1 }
-        try await count.save(within: patience)
-        isSaved.set()
-      }
+    try await Self.saving(count) { isSaved in
       try await eventually("the server was asked") { try server.waits() > 0 }
       // Nothing listens on this port.
       try primary.server.command("REPLICAOF", "127.0.0.1", "1")
@@ -233,7 +236,6 @@ struct ReplicasTests {
       #expect(!isSaved.isSet)
       try server.resumeReplica()
       try primary.server.command("REPLICAOF", "NO", "ONE")
-      try await group.waitForAll()
     }
     #expect(try server.replica?.command("GET", "count").text == "1")
   }
@@ -254,14 +256,15 @@ struct ReplicasTests {
   @Test("A caller that waits for replicas fails if the change is lost and not restored", arguments: [false, true])
   func notRestored(isUpdate: Bool) async throws {
     let backend = FakeBackend()
-    let store = try backend.store { $0.dataLossPolicy = .adoptServer }
-    let count = Shared(wrappedValue: 0, .redis("count", store: store, options: .init(replicas: 1)))
-    count.withLock { $0 = 1 }
-    try await count.save()
+    let way = Way()
+    let store = try backend.store(way: way) { $0.dataLossPolicy = .adoptServer }
+    let count = try await Self.saved(in: store, isUpdate: isUpdate)
     backend.saveDump()
     backend.redis.replicate(to: 0)
+    let before = way.waitsSent
     async let outcome = Self.change(count, to: 2, isUpdate: isUpdate)
-    try await eventually("the change is stored") { backend.get("count") == "2" }
+    try await eventually("the caller waits for replicas") { way.waitsSent > before }
+    #expect(backend.get("count") == "2")
     backend.restartFromDump()
     #expect(try await outcome == (isUpdate ? .outcomeUnknown : .conflict))
     #expect(backend.get("count") == "1")
@@ -275,13 +278,13 @@ struct ReplicasTests {
     let backend = FakeBackend()
     let way = Way()
     let store = try backend.store(way: way)
-    let count = Shared(wrappedValue: 0, .redis("count", store: store, options: .init(replicas: 1)))
-    count.withLock { $0 = 1 }
-    try await count.save()
+    let count = try await Self.saved(in: store, isUpdate: isUpdate)
     backend.saveDump()
     backend.redis.replicate(to: 0)
+    let before = way.waitsSent
     async let outcome = Self.change(count, to: 2, isUpdate: isUpdate)
-    try await eventually("the change is stored") { backend.get("count") == "2" }
+    try await eventually("the caller waits for replicas") { way.waitsSent > before }
+    #expect(backend.get("count") == "2")
     try await backend.cutOff(store, "service", way)
     backend.restartFromDump()
     let newcomer = try backend.store("newcomer")
@@ -294,7 +297,17 @@ struct ReplicasTests {
     #expect(backend.get("count") == "50")
   }
 
-  /// Changes a value, and returns the code of the error.
+  /// Saves a value. Only atomic updates of it wait for a replica without being asked to: a change is stored by itself,
+  /// maybe before its caller waits.
+  private static func saved(in store: RedisStore, isUpdate: Bool) async throws -> Shared<Int> {
+    let replicas: RedisReplicas = isUpdate ? 1 : 0
+    let count = Shared(wrappedValue: 0, .redis("count", store: store, options: .init(replicas: replicas)))
+    count.withLock { $0 = 1 }
+    try await count.save()
+    return count
+  }
+
+  /// Changes a value, waits for a replica, and returns the code of the error.
   private static func change(_ share: Shared<Int>, to number: Int, isUpdate: Bool) async throws -> RedisSharedStateError
     .Code?
   {
@@ -303,7 +316,7 @@ struct ReplicasTests {
         try await share.updateAtomically(within: patience) { $0 = number }
       } else {
         share.withLock { $0 = number }
-        try await share.save(within: patience)
+        try await share.save(replicas: 1, within: patience)
       }
       return nil
     } catch let error as RedisSharedStateError {
@@ -343,9 +356,7 @@ struct ReplicasTests {
   func rights() async throws {
     let server = try PrivateRedisServer(configuration: ["repl-diskless-sync-delay 0"])
     let replica = try PrivateRedisServer(configuration: ["replicaof 127.0.0.1 \(server.port)"])
-    try await eventually("the replica follows") {
-      try server.command("INFO", "replication").text?.contains("state=online") == true
-    }
+    try await server.isFollowed()
     for replicas in [0, 1] as [RedisReplicas] {
       let rules = try RedisAccess.rules(user: "user\(replicas.count)", namespace: "shop:", replicas: replicas)
       let command = ServerVersion.rights(rules).split(separator: " ").map { Data($0.utf8) } + [Data(">secret".utf8)]

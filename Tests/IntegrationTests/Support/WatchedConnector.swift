@@ -9,6 +9,7 @@ final class Way: Sendable {
   private let documents = Atomic(0)
   private let bytes = Atomic(0)
   private let commits = Atomic(0)
+  private let waits = Atomic(0)
   private let sent = Atomic(0)
   private let gate = Mutex<Gate?>(nil)
   private let looksByKey = Mutex<[String: Int]>([:])
@@ -30,6 +31,9 @@ final class Way: Sendable {
 
   /// The number of commits that were sent.
   var commitsSent: Int { commits.load(ordering: .relaxed) }
+
+  /// How often the service has asked whether replicas have its changes.
+  var waitsSent: Int { waits.load(ordering: .relaxed) }
 
   /// The number of requests that were sent, except pings.
   var requestsSent: Int { sent.load(ordering: .relaxed) }
@@ -68,6 +72,7 @@ final class Way: Sendable {
   fileprivate func count(_ requests: [RedisRequest]) {
     for request in requests {
       if case .commit = request.command { commits.add(1, ordering: .relaxed) }
+      if case .wait = request.command { waits.add(1, ordering: .relaxed) }
       if case .summarize(let names, _) = request.command {
         looksByKey.withLock { looks in for name in names { looks[name.value, default: 0] += 1 } }
       }

@@ -1,4 +1,3 @@
-import Dispatch
 import SharedStateTesting
 import Synchronization
 import Testing
@@ -251,15 +250,12 @@ struct LockedValueTests {
     let backend = ScriptedBackend<Int>()
     let count = Shared(wrappedValue: 0, .scripted(backend))
     let held = HeldLock(count) { $0 = 1 }
-    let isAsked = DispatchSemaphore(value: 0)
-    let save = Task {
-      async let saved: Void = count.save()
-      isAsked.signal()
-      try await saved
-    }
+    let save = Task { try await count.save() }
     held.end()
     try await save.value
     await until("the last saved value", backend.savedValues.last, is: 1)
+    // Otherwise the save that the change itself requests may still come.
+    await until("withLock has returned", held.hasReturned, is: true)
     let other = HeldLock(count) { _ in throw TestError() }
     let again = Task { try await count.save() }
     let before = backend.saves.count
