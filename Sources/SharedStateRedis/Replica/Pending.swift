@@ -31,8 +31,8 @@ struct Pending: Sendable {
     fileprivate(set) var waiters: Waiters
   }
 
-  /// Whether there is a local change, or a save, that no snapshot has.
-  private(set) var isDirty = false
+  /// Whether there is a local change, or a save, that not even the postponed snapshot has.
+  private var isChanged = false
   /// Whether the newest local change was neither encoded nor checked.
   private(set) var isUnchecked = false
   /// The check that is under way.
@@ -49,6 +49,9 @@ struct Pending: Sendable {
   private(set) var reset: Reset?
   /// The stamp up to which local mutations are acknowledged or given up.
   private(set) var settledStamp: UInt64 = 0
+
+  /// Whether there is a local change, or a save, that no snapshot has.
+  var isDirty: Bool { isChanged || postponed != nil }
 
   /// Whether the snapshot of a change can be taken, as far as closures of the program are concerned.
   var hasSnapshot: Bool { isDirty && !(postponed?.isLocked ?? false) }
@@ -67,17 +70,23 @@ struct Pending: Sendable {
   // MARK: Requests
 
   mutating func change() {
-    (isDirty, isUnchecked) = (true, true)
+    (isChanged, isUnchecked) = (true, true)
   }
 
   mutating func save(_ waiter: UInt64, replacingUnreadable: Bool) {
     waiters.save(waiter, replacingUnreadable: replacingUnreadable)
-    isDirty = true
+    isChanged = true
   }
 
   /// Lets an atomic update wait, behind the local change if there is one.
   mutating func update(_ waiter: UInt64) {
-    if isDirty { waiters.updates.append(waiter) } else { updates.append(waiter) }
+    if isChanged {
+      waiters.updates.append(waiter)
+    } else if postponed != nil {
+      postponed?.waiters.updates.append(waiter)
+    } else {
+      updates.append(waiter)
+    }
   }
 
   mutating func reset(_ waiter: UInt64, stamp: UInt64) {
@@ -91,7 +100,7 @@ struct Pending: Sendable {
 
   /// Lets a flush wait for the local change.
   mutating func flush(_ waiter: UInt64) {
-    waiters.flush.insert(waiter)
+    if isChanged { waiters.flush.insert(waiter) } else { postponed?.waiters.flush.insert(waiter) }
   }
 
   /// Lets flushes wait for the reset.
@@ -112,17 +121,20 @@ struct Pending: Sendable {
 
   /// Takes the waiters for a snapshot that is encoded now.
   mutating func takeSnapshot() -> Waiters {
-    (isDirty, isUnchecked) = (false, false)
+    (isChanged, isUnchecked) = (false, false)
     defer { waiters = Waiters() }
     return waiters
   }
 
-  /// Takes the waiters of the postponed snapshot. The value stays changed, because another snapshot has to follow.
-  mutating func takePostponed() -> Waiters? { postponed.take()?.waiters }
+  /// Takes the waiters of the postponed snapshot. A change or a save since then is in the next one.
+  mutating func takePostponed() -> Waiters? {
+    if !isChanged { isUnchecked = false }
+    return postponed.take()?.waiters
+  }
 
   /// A closure of the program is using the value, so that its snapshot has to wait.
   mutating func postpone(isLocked: Bool, _ waiters: Waiters) {
-    (isDirty, isUnchecked) = (true, true)
+    isUnchecked = true
     postponed = Postponement(isLocked: isLocked, waiters: waiters)
   }
 
@@ -156,7 +168,7 @@ struct Pending: Sendable {
   ///
   /// - Returns: The waiters.
   mutating func takeRefused() -> Waiters {
-    isDirty = isUnchecked
+    isChanged = isUnchecked
     defer { (waiters, postponed) = (Waiters(), nil) }
     guard let earlier = postponed?.waiters else { return waiters }
     var all = waiters
@@ -168,7 +180,7 @@ struct Pending: Sendable {
 
   /// A change was not committed, and is encoded again.
   mutating func putBack(changeUpTo stamp: UInt64, _ waiters: Waiters) {
-    isDirty = true
+    isChanged = true
     var waiting = waiters
     // The reset deletes the value that was to be saved.
     if let reset, reset.stamp >= stamp { waiting.isSave = false }

@@ -79,13 +79,13 @@ struct LifecycleProcessTests {
   @Test("The worker of the article delivers its last change on SIGTERM and exits successfully")
   func worker() async throws {
     let server = try PrivateRedisServer()
-    let (last, status) = try await inTime("the worker to end") {
+    let (last, status, log) = try await inTime("the worker to end") {
       let result = try await Subprocess.run(
         .name("Worker"),
         environment: .ofThisPackage.updating(["REDIS_URL": server.url]),
         input: .none,
         output: .sequence,
-        error: .discarded
+        error: .string(limit: 100_000)
       ) { execution in
         var last = 0
         for try await line in execution.standardOutput.strings(bufferingPolicy: .unbounded) {
@@ -94,9 +94,9 @@ struct LifecycleProcessTests {
         }
         return last
       }
-      return (result.closureResult, result.terminationStatus)
+      return (result.closureResult, result.terminationStatus, result.standardError)
     }
-    #expect(status == .exited(0))
+    #expect(status == .exited(0), "\(log)")
     #expect(last >= 5)
     #expect(try server.command("GET", "worker:finished").text == "\(last)")
   }

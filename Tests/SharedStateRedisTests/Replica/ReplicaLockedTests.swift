@@ -44,6 +44,37 @@ struct ReplicaLockedTests {
     #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([6, 7], nil), .settled])
   }
 
+  @Test("Nothing is pending behind the commit of a locked value that has not changed since, so a flush delivers it")
+  func flushed() {
+    for isFlushedFirst in [false, true] {
+      var replica = Replica.live(at: 7, "1")
+      _ = replica.changed()
+      _ = replica.beginEncoding()
+      // The closure has ended, which the encoding finds out later.
+      _ = replica.unlocked()
+      if isFlushedFirst { #expect(replica.flush(waiter: 5) == []) }
+      #expect(replica.locked() == [.commit])
+      if !isFlushedFirst { #expect(replica.flush(waiter: 5) == []) }
+      replica.encodeAndSend("2", stamp: 1, number: 1)
+      #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([5], nil), .settled])
+      #expect(!replica.hasPendingChange)
+      #expect(replica.beginEncoding() == nil)
+    }
+  }
+
+  @Test("An atomic update of a locked value waits for the local change, and for nothing else")
+  func updateBehindLock() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    _ = replica.beginEncoding()
+    _ = replica.locked()
+    #expect(replica.update(waiter: 5) == [])
+    _ = replica.unlocked()
+    replica.encodeAndSend("2", stamp: 1, number: 1)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .commit])
+    #expect(replica.beginEncoding()?.updates == [5])
+  }
+
   @Test("An atomic update waits for a local change to a locked value")
   func updates() {
     var replica = Replica.live(at: 7, "1")
