@@ -2,7 +2,7 @@ import Foundation
 
 /// The files of this computer.
 struct DiskFiles: FileSystem {
-  let saveInterval = Duration.seconds(1)
+  var saveInterval = Duration.seconds(1)
   let watchInterval = Duration.seconds(1)
 
   func read(_ path: String) throws -> FileContent? {

@@ -36,7 +36,8 @@ struct FailFastTests {
       await #expect(throws: expected) { try await inTime("metadata") { _ = try await store.metadata(for: "count") } }
       await #expect(throws: expected) { try await inTime("flush") { try await store.flush(within: .seconds(3_600)) } }
     }
-    #expect(share.loadError as? RedisSharedStateError == expected)
+    // It is set behind the errors of the callers. A wait that fails records an issue.
+    try? await share.status("the load error") { $0.loadError as? RedisSharedStateError == expected }
   }
 
   @Test("A refused password fails every call immediately and is logged once as an error with server and service")
@@ -65,6 +66,7 @@ struct FailFastTests {
     let journal = Journal()
     let refusing = RedisStore(refusing: try #require(error), logger: journal.logger("service")).endingWithTest
     await expect(try #require(error), of: refusing)
+    try await eventually("the failure is logged") { !journal.entries("No connection to Redis.").isEmpty }
     let told = journal.entries("No connection to Redis.")
     #expect(told.first?.error == error?.description)
     // There is no server, and the fake in this process is none.

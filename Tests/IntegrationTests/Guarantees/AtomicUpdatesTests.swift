@@ -356,7 +356,8 @@ struct AtomicUpdatesTests {
   @Test("The outcome of an update is unknown if the server does not answer in time", arguments: BackendKind.allCases)
   func deadlineTooLate(kind: BackendKind) async throws {
     let backend = try kind.make()
-    let store = try backend.store("service") { $0.operationTimeout = .milliseconds(300) }
+    // A busy machine sends the update within this time, and does not give up the connection.
+    let store = try backend.store("service") { $0.operationTimeout = .seconds(2) }
     @Shared(.redis("count", store: store)) var count = 0
     try await store.isUp()
     try await $count.load(within: patience)

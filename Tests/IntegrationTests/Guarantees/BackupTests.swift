@@ -119,7 +119,7 @@ struct OriginTests {
     try await eventually("the replica catches up") { try replica.command("GET", "marker").text == marker }
   }
 
-  private static let settings = ["repl-diskless-sync-delay 0", "repl-backlog-ttl 1"]
+  private static let settings = ["repl-diskless-sync-delay 0", "repl-backlog-ttl 3"]
 
   @Test("A backup, the first replica, and the end of the backlog behind the last one, continue a history")
   func continued() async throws {

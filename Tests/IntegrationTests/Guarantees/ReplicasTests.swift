@@ -136,7 +136,7 @@ struct ReplicasTests {
     try server.pauseReplica()
     let commits = try CommitCount(server.backend)
     count.withLock { $0 = 1 }
-    let error = await #expect(throws: RedisSharedStateError.self) { try await count.save(within: .milliseconds(300)) }
+    let error = await #expect(throws: RedisSharedStateError.self) { try await count.save(within: .seconds(2)) }
     #expect(error?.code == .notReplicated)
     #expect(error?.name == "count")
     #expect(error?.description.contains("only 0 of 1 replicas") == true)
@@ -145,7 +145,7 @@ struct ReplicasTests {
     #expect(store.report().values.map(\.progress) == [.replicating])
     #expect(try commits.count() == 1)
     let updated = await #expect(throws: RedisSharedStateError.self) {
-      try await count.updateAtomically(within: .milliseconds(300)) { $0 += 1 }
+      try await count.updateAtomically(within: .seconds(2)) { $0 += 1 }
     }
     #expect(updated?.code == .notReplicated)
     let flushed = await #expect(throws: RedisSharedStateError.self) {

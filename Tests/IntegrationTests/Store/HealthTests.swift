@@ -143,7 +143,8 @@ struct HealthTests {
     // This sends the reads that were kept back.
     _ = try await store.metadata(for: "other")
     try await store.waitUntilConnected(within: patience)
-    #expect(count == 5)
+    // On a busy machine, the decoder may be taken for a slow one, for which the store does not wait.
+    try await $count.becomes(5)
     #expect(store.health == .live)
     try await eventually("one connection is logged") { journal.entries("Connected to").count == 1 }
   }
@@ -274,7 +275,7 @@ struct HealthTests {
     password.withLock { $0 = "right" }
     try await store.isUp()
     #expect(store.health == .live)
-    #expect(count == 5)
+    try await $count.becomes(5)
   }
 }
 

@@ -35,7 +35,9 @@ struct FileStorageTests {
   @Test("Shares of one file with different types replace no change of each other")
   func changeOfAnotherType() async throws {
     let url = directory["numbers.json"]
-    try await withDisk { () async throws in
+    try await withDependencies {
+      $0.defaultFileStorage = FileStorage(files: DiskFiles(saveInterval: .seconds(3_600)))
+    } operation: { () async throws in
       @Shared(.fileStorage(url)) var list: [Int] = []
       @Shared(.fileStorage(url)) var set: Set<Int> = []
       $list.withLock { $0 = [1] }
