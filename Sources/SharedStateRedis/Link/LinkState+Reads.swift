@@ -78,7 +78,8 @@ extension LinkState {
 
   private mutating func look(at id: ReplicaID, _ depth: ReadState.Depth, in batch: inout LookBatch, now: Instant) {
     online?.agenda.cancel(Agenda.Item(id: id, cause: .hint))
-    guard let (names, number) = members[id]?.beginSummary(now: now) else { return }
+    guard let (names, number, isFirst) = members[id]?.beginSummary(now: now) else { return }
+    if isFirst { firstRead(of: id) }
     let isLarge = depth == .summary && members[id]?.size ?? 0 > configuration.smallDocument
     batch.add(Look(id: id, number: number, depth: depth), names, isLarge: isLarge)
   }
@@ -241,10 +242,10 @@ extension LinkState.Member {
     return online?.reading.leave(queue, isAwaited: replica.isAwaited)
   }
 
-  /// Its summary is requested. Returns the number of the read.
-  fileprivate mutating func beginSummary(now: Instant) -> (names: KeyNames, number: UInt64) {
-    online?.reading.begin(isCommitUnderWay: replica.isCommitUnderWay, now: now)
-    return (replica.names, replica.beginRead())
+  /// Its summary is requested. Returns the number of the read, and whether it is the first one on this connection.
+  fileprivate mutating func beginSummary(now: Instant) -> (names: KeyNames, number: UInt64, isFirst: Bool) {
+    let isFirst = online?.reading.begin(isCommitUnderWay: replica.isCommitUnderWay, now: now) ?? false
+    return (replica.names, replica.beginRead(), isFirst)
   }
 
   /// The stored value, if the summary suffices; `nil` if the document has to be read.

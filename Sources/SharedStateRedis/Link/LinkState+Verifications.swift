@@ -166,28 +166,30 @@ extension LinkState {
 
   /// Anti-entropy: checks the values that were not read, for any reason, within the last interval.
   private mutating func takeOverdue(now: Instant) {
-    guard online?.checks.isAntiEntropyDue(now: now) ?? false else { return }
-    var next = now + configuration.antiEntropy
-    for id in members.ids {
-      guard let overdueAt = members[id]?.online?.reading.overdueAt(configuration.antiEntropy) else {
-        // Its first read is under way, and the next look may be due soon after it.
-        next = now
+    guard let next = online?.antiEntropy.next, next <= now else { return }
+    while let id = online?.antiEntropy.popDue(now: now) {
+      guard let overdueAt = members[id]?.online?.reading.overdueAt(configuration.antiEntropy) else { continue }
+      guard overdueAt <= now else {
+        online?.antiEntropy.plan(id, at: overdueAt)
         continue
       }
-      if overdueAt > now {
-        next = min(next, overdueAt)
-        continue
-      }
+      online?.antiEntropy.plan(id, at: now + configuration.antiEntropy)
       members[id]?.online?.reading.beginAntiEntropy()
       compare(id, now: now)
       // A missing permission may have been granted by now.
       members[id]?.replica.online?.repairs.permit()
     }
-    // Services that were started together must not stay in step forever.
-    let jitter = configuration.antiEntropy * Double.random(in: Verifications.antiEntropyJitter, using: &random)
-    online?.checks.planAntiEntropy(
-      at: max(next, now + configuration.antiEntropy / Verifications.antiEntropySlices) + jitter
-    )
+    online?.antiEntropy.endRound(configuration.antiEntropy, using: &random, now: now)
+  }
+
+  /// A value is read for the first time on this connection. From now on, anti-entropy compares it.
+  mutating func firstRead(of id: ReplicaID) {
+    guard let overdueAt = members[id]?.online?.reading.overdueAt(configuration.antiEntropy) else { return }
+    // Replicas may come and go within an interval.
+    if let planned = online?.antiEntropy.count, planned > 2 * members.count + 64 {
+      online?.antiEntropy.keep { [members] in members[$0] != nil }
+    }
+    online?.antiEntropy.plan(id, at: overdueAt)
   }
 
   /// Asks the server to report which keys are written, if any replica detects external edits.

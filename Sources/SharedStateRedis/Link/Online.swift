@@ -22,6 +22,7 @@ extension LinkState {
     var bases = BaseReads()
     var reads = Reads()
     var checks = Verifications()
+    var antiEntropy = AntiEntropy()
     var commits = Commits()
     var suspects = Suspects()
     var agenda = Agenda()
@@ -52,7 +53,7 @@ extension LinkState {
     var next: Instant? {
       let hasChecks = reads.count(.check, .comparison) > 0
       let check = checks.next(hasChecks: hasChecks, hasOwnChecks: reads.count(.ownCheck) > 0)
-      return [secretReads.next, agenda.next, check, tracking.silentAt].compactMap(\.self).min()
+      return [secretReads.next, agenda.next, check, antiEntropy.next, tracking.silentAt].compactMap(\.self).min()
     }
   }
 

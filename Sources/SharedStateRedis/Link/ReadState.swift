@@ -122,10 +122,12 @@ struct ReadState: Sendable {
     return isAwaited || isForEdit ? .document : taken?.depth ?? .summary
   }
 
-  /// Its summary is requested, which tracks it as well.
-  mutating func begin(isCommitUnderWay: Bool, now: Instant) {
+  /// Its summary is requested, which tracks it as well. Returns whether nothing was read before.
+  mutating func begin(isCommitUnderWay: Bool, now: Instant) -> Bool {
+    let isFirst = readAt == nil
     isWatchQueued = false
     (readAt, isCommittedSince) = (now, isCommitUnderWay)
+    return isFirst
   }
 
   /// A read has ended. Returns whether it was caused by a reported write alone.

@@ -12,7 +12,9 @@ package struct SlotTable<Element> {
 
   package init() {}
 
-  package var isEmpty: Bool { free.count == slots.count }
+  package var isEmpty: Bool { count == 0 }
+
+  package var count: Int { slots.count - free.count }
 
   /// The numbers of all elements.
   package var ids: [UInt64] { turns.indices.filter { turns[$0] % 2 == 1 }.map(id) }

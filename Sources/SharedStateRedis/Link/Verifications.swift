@@ -8,10 +8,6 @@ struct Verifications: Sendable {
   private static let bytesPerSecond = 16 << 20
   /// The maximum number of values written here that are checked each second.
   private static let ownPerSecond = 5_000
-  /// The random delay of anti-entropy, as a fraction of the configured interval.
-  static let antiEntropyJitter = 0.0625..<0.125
-  /// How many times in an anti-entropy interval the values that are due are searched for, at most.
-  static let antiEntropySlices = 64.0
   /// The shortest time between two comparisons of all values.
   private static let pauseBehindWhole = Duration.seconds(2)
   /// How long a message explains the invalidation that follows it. A busy thread may notice that late.
@@ -34,8 +30,6 @@ struct Verifications: Sendable {
   private var wholeAt: Instant?
   /// Whether all values have to be compared, because any key may have been written.
   private(set) var isWholeDue = false
-  /// When to search again for values that were not read for long.
-  private var antiEntropyAt: Instant?
   /// The values to be tracked again, and when.
   private var watches = Queue<ReplicaID>()
   private var watchAt: Instant?
@@ -49,7 +43,7 @@ struct Verifications: Sendable {
   ///   - hasChecks: Whether a check or a comparison waits.
   ///   - hasOwnChecks: Whether a check of a value that was most likely written here does.
   func next(hasChecks: Bool, hasOwnChecks: Bool) -> Instant? {
-    var moments = [antiEntropyAt, watchAt]
+    var moments = [watchAt]
     if !isUnderWay {
       if hasChecks { moments.append(nextAt) }
       if hasOwnChecks, let at = nextOwnAt { moments.append(max(at, nextAt ?? at)) }
@@ -102,11 +96,6 @@ struct Verifications: Sendable {
     (isWholeDue, wholeAt) = (false, now + Self.pauseBehindWhole)
     return true
   }
-
-  /// Whether it is time to search for values that were not read for long.
-  func isAntiEntropyDue(now: Instant) -> Bool { antiEntropyAt.map { $0 <= now } ?? true }
-
-  mutating func planAntiEntropy(at next: Instant) { antiEntropyAt = next }
 
   // MARK: Tracking
 

@@ -551,6 +551,40 @@ struct LinkVerificationTests {
     #expect(edited.contains { $0 <= 32 })
     #expect(edited.dropFirst(3).allSatisfy(interval.contains))
   }
+
+  @Test("Converges: anti-entropy compares values that are shared later as well")
+  func antiEntropyOfNewcomers() throws {
+    var link = LinkState.make()
+    _ = try link.join("first")
+    link.connect(at: start)
+    link.answerOnce(at: start)
+    var reads: [String: [Int]] = [:]
+    for second in 1...210 {
+      if second == 20 { _ = try link.join("second") }
+      let now = start + .seconds(second)
+      for key in link.answerOnce(at: now, stored: .document(7, "7")) { reads[key, default: []].append(second) }
+    }
+    let times = try #require(reads["second"])
+    let intervals = zip(times.dropFirst(), times).map(-)
+    #expect(intervals.allSatisfy((60..<70).contains) == true)
+    #expect(times.count == 3)
+  }
+
+  @Test("Bounded: replicas that come and go leave nothing behind for anti-entropy")
+  func antiEntropyOfLeavers() throws {
+    var link = LinkState.make()
+    _ = try link.join("stays")
+    var exchange = AnsweredLink(settling: link) { _, _ in nil }
+    var most = 0
+    for _ in 1...200 {
+      let id = try exchange.link.join("comes and goes")
+      exchange.run(for: .milliseconds(100))
+      #expect(exchange.link.members[id]?.online?.reading.overdueAt(.zero) != nil)
+      exchange.link.leave(id)
+      most = max(most, try #require(exchange.link.online?.antiEntropy.count))
+    }
+    #expect((60..<70).contains(most))
+  }
 }
 
 /// The names that were summarized, those that were tracked again, and those whose documents were read.
