@@ -81,6 +81,7 @@ let package = Package(
         "SharedStateDependencies",
         "CHiredis",
         .target(name: "COpenSSL", condition: .when(traits: ["TLS"])),
+        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),

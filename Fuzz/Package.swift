@@ -46,6 +46,7 @@ let package = Package(
         "SharedState",
         "SharedStateDependencies",
         "CHiredis",
+        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),

@@ -1,3 +1,5 @@
+import DequeModule
+
 /// A connection to a Redis server: matches replies with requests, over a ``RedisStream``.
 package final class HiredisConnection: RedisConnection {
   /// The stream of commands and replies.
@@ -16,7 +18,7 @@ package final class HiredisConnection: RedisConnection {
   /// Why tracking was refused.
   private var trackingFailure: RedisReply?
   private var report: VitalsReport
-  var expectations = Queue<Expectation>()
+  var expectations = Deque<Expectation>()
   /// The events that have arrived and were not returned yet.
   private var events: [RedisEvent] = []
   private var failure: RedisSharedStateError?
@@ -335,9 +337,8 @@ package final class HiredisConnection: RedisConnection {
       // The server unsubscribes a client by itself when another node gets the slot of the channel.
     else { throw isSharded ? .moved : Self.unknownReply("SUBSCRIBE") }
     if missing > 1 {
-      expectations.replaceFirst(
-        with: .confirmations(id: id, isSubscription: isSubscription, channels: channels, missing: missing - 1)
-      )
+      expectations[0] =
+        .confirmations(id: id, isSubscription: isSubscription, channels: channels, missing: missing - 1)
     } else {
       _ = expectations.popFirst()
       answer(id, isSubscription ? .subscribed : .unsubscribed)

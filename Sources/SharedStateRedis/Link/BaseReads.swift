@@ -1,3 +1,5 @@
+import DequeModule
+
 /// The bases of merges that are read from the server: a few at a time, because each may be as large as its value.
 struct BaseReads: Sendable {
   typealias ReplicaID = LinkState.ReplicaID
@@ -6,7 +8,7 @@ struct BaseReads: Sendable {
   static let maximumUnanswered = 8
 
   /// The questions that were not sent, one for each replica that is merging.
-  private var queue = Queue<(id: ReplicaID, version: Version)>()
+  private var queue = Deque<(id: ReplicaID, version: Version)>()
   private var unanswered = 0
 
   /// A replica needs the document of a version.

@@ -1,10 +1,12 @@
+import DequeModule
+
 /// The commits of a link on the present connection: the replicas that wait for their turn, and how much is under way.
 struct Commits: Sendable {
   /// Bounds of the commits without an answer: enough to keep the server busy.
   static let maximumUnderWay = 1_024
   static let maximumBytesUnderWay = 8 << 20
 
-  private(set) var queue = Queue<LinkState.ReplicaID>()
+  private(set) var queue = Deque<LinkState.ReplicaID>()
   /// How many commits were sent and not answered.
   private(set) var underWay = 0
   private var bytesUnderWay = 0

@@ -1,3 +1,4 @@
+import DequeModule
 import SharedState
 
 /// Requests at which connections break.

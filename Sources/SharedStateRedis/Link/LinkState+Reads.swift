@@ -1,3 +1,4 @@
+import DequeModule
 import SharedState
 
 /// Reads values in two steps. A summary says how large a value is, and whether it is known already. Then the documents

@@ -1,3 +1,4 @@
+import DequeModule
 import SharedState
 
 /// Waiters for a replica or for an answer, each with a deadline.

@@ -1,3 +1,4 @@
+import DequeModule
 import SharedState
 import SharedStateDependencies
 
@@ -110,9 +111,9 @@ package struct LinkState: Sendable {
   var memories = Memories()
 
   /// The replicas whose local change is checked, because it cannot be sent yet.
-  private var checks = Queue<ReplicaID>()
+  private var checks = Deque<ReplicaID>()
   /// Reads of values that are not shared.
-  var onceReads = Queue<OnceRead>()
+  var onceReads = Deque<OnceRead>()
   var nextOperation: UInt64 = 1
   /// The value whose next commit is not queued, because it is sent immediately.
   var sender: Sender?

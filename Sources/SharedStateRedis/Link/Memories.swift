@@ -1,3 +1,5 @@
+import DequeModule
+
 /// The documents that the memories of all replicas of a link hold together.
 struct Memories: Sendable {
   typealias ReplicaID = LinkState.ReplicaID
@@ -7,7 +9,7 @@ struct Memories: Sendable {
   private(set) var bytes = 0
   /// The replicas in the order of their remembered documents, the oldest first: one entry for each document, and the
   /// surplus.
-  private var order = Queue<ReplicaID>()
+  private var order = Deque<ReplicaID>()
   /// How many entries of a replica have no document any more. The first ones count as these.
   private var surplus: [ReplicaID: Int] = [:]
   private var allSurplus = 0
@@ -40,7 +42,7 @@ struct Memories: Sendable {
     surplus[id, default: 0] += entries
     allSurplus += entries
     guard allSurplus > 4_096, 2 * allSurplus > order.count else { return }
-    var kept = Queue<ReplicaID>()
+    var kept = Deque<ReplicaID>()
     while let id = order.popFirst() { if !takeSurplus(of: id) { kept.append(id) } }
     order = kept
   }

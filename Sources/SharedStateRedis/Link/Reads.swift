@@ -1,3 +1,5 @@
+import DequeModule
+
 /// The reads of a link on the present connection: which values are read next, and how much is under way.
 ///
 /// A value waits in one queue, by the priority of its most urgent read.
@@ -23,14 +25,14 @@ struct Reads: Sendable {
     static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
   }
 
-  private typealias ByPriority = [Queue<ReplicaID>]
+  private typealias ByPriority = [Deque<ReplicaID>]
 
-  private var queues = ByPriority(repeating: Queue(), count: Priority.allCases.count)
-  private var documents = ByPriority(repeating: Queue(), count: Priority.allCases.count)
+  private var queues = ByPriority(repeating: Deque(), count: Priority.allCases.count)
+  private var documents = ByPriority(repeating: Deque(), count: Priority.allCases.count)
   /// Values to be read in a request of their own, because the server has refused them together with others.
-  private var suspects = Queue<[ReplicaID]>()
+  private var suspects = Deque<[ReplicaID]>()
   /// Documents of values that are not shared.
-  private var documentsOnce = Queue<(waiter: LinkState.WaiterID, names: KeyNames, bytes: Int)>()
+  private var documentsOnce = Deque<(waiter: LinkState.WaiterID, names: KeyNames, bytes: Int)>()
   private var bytesUnderWay = 0
   private var summariesUnderWay = 0
   /// Whether a document has to be read while nothing else is under way. Until it is answered, nothing else begins.
@@ -79,7 +81,7 @@ struct Reads: Sendable {
   }
 
   /// The waiters for documents of values that are not shared.
-  var waitersForDocuments: [LinkState.WaiterID] { documentsOnce.all.map(\.waiter) }
+  var waitersForDocuments: [LinkState.WaiterID] { documentsOnce.map(\.waiter) }
 
   /// Queues a document.
   mutating func append(documentOf id: ReplicaID, _ priority: Priority) { documents[priority.rawValue].append(id) }

@@ -1,3 +1,4 @@
+import DequeModule
 import SharedState
 
 /// The replicas that listen to each channel.
@@ -49,7 +50,7 @@ struct Subscriptions: Sendable {
   static let pause = Duration.milliseconds(10)
 
   private(set) var confirmed: Set<Name> = []
-  private var queue = Queue<Entry>()
+  private var queue = Deque<Entry>()
   /// How many subscriptions have no answer. Until then, more channels may come that the next one can include.
   private var underWay = 0
   /// When the next subscription may be sent.

@@ -1,3 +1,5 @@
+import DequeModule
+
 /// The order of the commits at which connections may break, on the present connection.
 struct Suspects: Sendable {
   typealias ReplicaID = LinkState.ReplicaID
@@ -5,7 +7,7 @@ struct Suspects: Sendable {
   /// How long the other commits and the suspects may keep each other waiting in turn.
   static let turn = Duration.milliseconds(100)
 
-  var queue = Queue<ReplicaID>()
+  var queue = Deque<ReplicaID>()
   /// The suspect that was sent alone and is not answered.
   private(set) var alone: ReplicaID?
   /// When the suspects' turn comes at the latest, and when the first of them was sent in it.

@@ -1,3 +1,5 @@
+import DequeModule
+
 /// The pace at which a link compares its values with the stored ones.
 struct Verifications: Sendable {
   typealias ReplicaID = LinkState.ReplicaID
@@ -31,7 +33,7 @@ struct Verifications: Sendable {
   /// Whether all values have to be compared, because any key may have been written.
   private(set) var isWholeDue = false
   /// The values to be tracked again, and when.
-  private var watches = Queue<ReplicaID>()
+  private var watches = Deque<ReplicaID>()
   private var watchAt: Instant?
 
   /// Whether nothing is compared at present.

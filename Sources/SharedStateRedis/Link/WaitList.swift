@@ -1,3 +1,4 @@
+import DequeModule
 import HeapModule
 
 /// The waiters of a link, each with a deadline.
@@ -60,7 +61,7 @@ private struct WaiterDeadlines: Sendable {
   }
 
   /// The deadlines of waiters with the default timeout, in order.
-  private var usual = Queue<(deadline: Instant, WaiterID)>()
+  private var usual = Deque<(deadline: Instant, WaiterID)>()
   /// The deadlines chosen by callers.
   private var chosen = Heap<Expiry>()
 

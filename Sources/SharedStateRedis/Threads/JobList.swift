@@ -1,3 +1,4 @@
+import DequeModule
 import SharedStateDependencies
 import Synchronization
 
@@ -31,7 +32,7 @@ final class JobList: Sendable {
     var turn: UInt64?
     var thread: SystemThread?
     /// Bounded by the jobs that one batch of replies leads to.
-    var jobs = Queue<Job>()
+    var jobs = Deque<Job>()
     var outcomes: [Job.Outcome] = []
     var running: Running?
     /// When the present slice ends; `nil`: no job has run since the last report.
@@ -68,8 +69,8 @@ final class JobList: Sendable {
       if let outcome { state.outcomes.append(outcome) }
       let sliceEnd = state.sliceEnd ?? now + Self.slice
       guard now < sliceEnd, let job = state.jobs.popFirst() else {
-        defer { (state.outcomes, state.sliceEnd, state.jobs) = ([], nil, Queue()) }
-        return .report(state.outcomes, rest: state.jobs.all)
+        defer { (state.outcomes, state.sliceEnd, state.jobs) = ([], nil, Deque()) }
+        return .report(state.outcomes, rest: Array(state.jobs))
       }
       (state.running, state.sliceEnd) = (Running(owner: job.owner), sliceEnd)
       return .job(job)
@@ -111,7 +112,7 @@ final class JobList: Sendable {
       try start()
       (state.running, state.sliceEnd, state.turn, state.thread) = (nil, nil, turn, nil)
       guard let owner = running.owner else { return (nil, []) }
-      var (its, others) = ([Job](), Queue<Job>())
+      var (its, others) = ([Job](), Deque<Job>())
       while let job = state.jobs.popFirst() {
         if job.owner == owner { its.append(job) } else { others.append(job) }
       }

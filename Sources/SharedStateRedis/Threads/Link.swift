@@ -1,3 +1,4 @@
+import DequeModule
 import Foundation
 import SharedState
 package import SharedStateDependencies
@@ -18,7 +19,7 @@ package final class Link: Sendable {
     /// Owners whose code kept the thread for so long that another one took over its role, or whose jobs are postponed.
     var slow: [Job.Owner: SlowOwner] = [:]
     /// The owners whose jobs are postponed, and the one that had its turn last.
-    var postponed = Queue<Job.Owner>()
+    var postponed = Deque<Job.Owner>()
     var served: Job.Owner?
     /// Numbers the threads.
     var lastTurn: UInt64 = 0

@@ -1,3 +1,5 @@
+import DequeModule
+
 /// An owner whose jobs do not run among all others: its code keeps a thread for itself, or its jobs wait until the
 /// link's thread has nothing else to do.
 struct SlowOwner: Sendable {
