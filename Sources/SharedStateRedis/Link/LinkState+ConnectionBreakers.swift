@@ -39,15 +39,6 @@ extension LinkState {
     return breaks.isSuspect(id, .commit) && online?.commits.underWay ?? 0 > 0
   }
 
-  /// Queues a replica that has something to commit.
-  mutating func queueCommit(of id: ReplicaID) {
-    // When the pause is over, the replica asks to commit again.
-    guard !(members[id]?.online?.isCommitQueued ?? true), !isCommitPausing(id), !takeAtOnce(id) else { return }
-    members[id]?.online?.isCommitQueued = true
-    if breaks.isSuspect(id, .commit) { online?.suspects.queue.append(id) } else { online?.commits.append(id) }
-    wake()
-  }
-
   /// Sends the next suspect. Returns whether there is one.
   mutating func takeSuspect(into work: inout Work, now: Instant) -> Bool {
     while work.count < Self.commitsInOneBatch, let id = online?.suspects.queue.popFirst() {

@@ -24,6 +24,18 @@ extension LinkState {
   /// The assumed cost of a summary, in bytes.
   static let bytesOfSummary = 100
 
+  /// Queues a read, because the box is behind or the program asks for the value.
+  mutating func queueRead(of id: ReplicaID) {
+    let key = Retry.Key(id, .read)
+    let priority = members[id]?.replica.isAwaited ?? false ? Reads.Priority.awaited : .behind
+    guard !isPausing(key), !(members[id]?.online?.reading.isWanted(priority) ?? true) else { return }
+    // No other value may be refused because of this one.
+    let isAlone = isForbidden(id)
+    let isToQueue = members[id]?.online?.reading.want(.summary, priority, isAlone: isAlone) ?? false
+    if isAlone { online?.reads.append(suspects: [id]) } else if isToQueue { online?.reads.append(id, priority) }
+    wake()
+  }
+
   mutating func takeReads(into work: inout Work, now: Instant) {
     while let read = onceReads.popFirst() {
       guard waiters[read.waiter] != nil else { continue }

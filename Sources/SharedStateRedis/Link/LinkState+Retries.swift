@@ -300,7 +300,7 @@ extension LinkState {
   }
 
   /// Whether a request is put off.
-  private func isPausing(_ key: Retry.Key) -> Bool {
+  func isPausing(_ key: Retry.Key) -> Bool {
     online?.agenda.moment(of: key.item) != nil || retries[key]?.brokenUntil != nil
   }
 
@@ -314,18 +314,6 @@ extension LinkState {
     case .read: queueRead(of: id)
     case .commit: apply(members[id]?.replica.retry(), to: id)
     }
-  }
-
-  /// Queues a read, because the box is behind or the program asks for the value.
-  mutating func queueRead(of id: ReplicaID) {
-    let key = Retry.Key(id, .read)
-    let priority = members[id]?.replica.isAwaited ?? false ? Reads.Priority.awaited : .behind
-    guard !isPausing(key), !(members[id]?.online?.reading.isWanted(priority) ?? true) else { return }
-    // No other value may be refused because of this one.
-    let isAlone = isForbidden(id)
-    let isToQueue = members[id]?.online?.reading.want(.summary, priority, isAlone: isAlone) ?? false
-    if isAlone { online?.reads.append(suspects: [id]) } else if isToQueue { online?.reads.append(id, priority) }
-    wake()
   }
 
   /// A request for several values was refused because of one of them. Halves the request to find it.

@@ -151,6 +151,15 @@ extension LinkState {
     request(.secret, .secret(key: key, candidate: candidate), on: .writer, into: &work, now: now)
   }
 
+  /// Queues a replica that has something to commit.
+  mutating func queueCommit(of id: ReplicaID) {
+    // When the pause is over, the replica asks to commit again.
+    guard !(members[id]?.online?.isCommitQueued ?? true), !isCommitPausing(id), !takeAtOnce(id) else { return }
+    members[id]?.online?.isCommitQueued = true
+    if breaks.isSuspect(id, .commit) { online?.suspects.queue.append(id) } else { online?.commits.append(id) }
+    wake()
+  }
+
   mutating func takeCommits(into work: inout Work, now: Instant) {
     guard online?.suspects.alone == nil, !(online?.reads.isHoldingBack ?? false) else { return }
     let isTurn = online?.suspects.isTurn(at: now) ?? false
