@@ -25,7 +25,7 @@ demo:
 BUSY_TESTS = '^(SharedStateRedisTests\.SimulationTests|IntegrationTests\.ChaosTests)'
 
 # Tests that only compute. On two processors, two of them leave no thread for tests that wait for a condition.
-PURE_TESTS = '^(DocumentTests\.|SharedStateRedisTests\.(HostileAnswersTests|HealingTests|LinkFleetTests))'
+PURE_TESTS = '^(DocumentTests\.|SharedStateRedisTests\.(HostileAnswersTests|HealingTests|LinkFleet))'
 
 # How many tests run at once: enough for some to wait while others run. A thousand on two processors only wait for each
 # other.
