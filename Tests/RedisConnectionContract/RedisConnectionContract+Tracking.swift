@@ -23,7 +23,7 @@ extension RedisConnectionContract {
       let told = [looked, read, scene.names("absent")].map(\.value).sorted()
       try expect(tracked.told(), is: told, "what was looked at again, without its meta")
       _ = try tracked.client.summarize(read, listeners: true)
-      guard case .existing(1) = try tracked.client.request(.watch([looked, scene.names("absent")]))[0] else {
+      guard case .existing(1) = try tracked.client.request(.trackAgain([looked, scene.names("absent")]))[0] else {
         throw Violation("the keys that exist are not counted")
       }
       for names in [looked, read] {

@@ -7,7 +7,7 @@ enum SimulatedTrace {
     switch request.command {
     case .read(let names): "\(request.id) read \(names.map(\.value))"
     case .summarize(let names, _): "\(request.id) summarize \(names.map(\.value))"
-    case .watch(let names): "\(request.id) watch \(names.map(\.value))"
+    case .trackAgain(let names): "\(request.id) track again \(names.map(\.value))"
     case .base(let key, _): "\(request.id) base \(key)"
     case .subscribe(let channels): "\(request.id) subscribe \(channels)"
     case .unsubscribe(let channels): "\(request.id) unsubscribe \(channels)"

@@ -90,7 +90,7 @@ extension Simulation {
     switch request.command {
     case .commit(let commit): names = commit.names
     case .restore(let restore): names = restore.names
-    case .ping, .role, .vitals, .secret, .track, .watch, .summarize, .read, .base, .subscribe, .unsubscribe,
+    case .ping, .role, .vitals, .secret, .track, .trackAgain, .summarize, .read, .base, .subscribe, .unsubscribe,
       .wait:
       recordTouch(by: request.command, service)
       try? server.send([request], from: connection.id)
@@ -150,7 +150,7 @@ extension Simulation {
   private func recordTouch(by command: RedisRequest.Command, _ service: SimulatedService) {
     switch command {
     case .secret(let key, _): recorder.touch([key], by: service)
-    case .read(let names), .summarize(let names, _), .watch(let names):
+    case .read(let names), .summarize(let names, _), .trackAgain(let names):
       recorder.touch(names.flatMap { [$0.value, $0.meta] }, by: service)
     case .subscribe(let channels), .unsubscribe(let channels): recorder.touch(channels, by: service)
     default: break

@@ -12,7 +12,7 @@ enum Expectation {
   case selectiveTracking
   case rightToTrackNext(id: UInt64)
   /// Values are tracked from now on.
-  case watched(id: UInt64)
+  case trackedAgain(id: UInt64)
   /// A reply that contains nothing new.
   case ignored
   /// A kept document of at most so many bytes.
@@ -42,7 +42,7 @@ enum Expectation {
   /// The upper bound of the reply.
   var bound: ReplyBound {
     switch self {
-    case .pong, .tracking, .selectiveTracking, .rightToTrackNext, .ignored, .watched, .existing, .type,
+    case .pong, .tracking, .selectiveTracking, .rightToTrackNext, .ignored, .trackedAgain, .existing, .type,
       .staging, .mark, .length:
       .word
     case .role: .role

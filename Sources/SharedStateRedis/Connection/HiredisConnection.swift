@@ -149,11 +149,11 @@ package final class HiredisConnection: RedisConnection {
     case .summarize(let keys, let listeners):
       requirePurpose(.writer)
       guard !keys.isEmpty else { return answer(id, .summaries([])) }
-      if tracksReads { watch(keys, .ignored) }
+      if tracksReads { track(keys, .ignored) }
       addSummary(PendingSummaries(id: id, keys: keys, asksForListeners: listeners))
-    case .watch(let keys):
+    case .trackAgain(let keys):
       requirePurpose(.writer)
-      watch(keys, .watched(id: id))
+      track(keys, .trackedAgain(id: id))
     case .base(let key, let maximumBytes):
       requirePurpose(.writer)
       encoder.readBase(at: key, maximumBytes: maximumBytes)
@@ -180,7 +180,7 @@ package final class HiredisConnection: RedisConnection {
 
   /// Tracks keys, before anything is read, so that every later write is reported. The permission was checked when
   /// tracking was turned on.
-  private func watch(_ keys: [KeyNames], _ expectation: Expectation) {
+  private func track(_ keys: [KeyNames], _ expectation: Expectation) {
     if tracksReads {
       encoder.trackNext()
       expectations.append(.ignored)
@@ -274,7 +274,7 @@ package final class HiredisConnection: RedisConnection {
       answer(id, failure ?? .tracking)
     case .ignored:
       break
-    case .watched(let id):
+    case .trackedAgain(let id):
       answer(id, Self.failure(reply, "EXISTS") ?? .existing(Int(clamping: reply.integer)))
     case .base(let id, let maximumBytes):
       let content = reply.kind == .string ? KeptBase.content(reply.data, maximumBytes: maximumBytes) : nil

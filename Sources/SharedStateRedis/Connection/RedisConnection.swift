@@ -130,7 +130,7 @@ package struct RedisRequest: Sendable {
     /// From then on each of these values is tracked, where tracking is requested key by key.
     case summarize([KeyNames], listeners: Bool = false)
     /// Tracks some values, where tracking is requested key by key, and counts those that exist.
-    case watch([KeyNames])
+    case trackAgain([KeyNames])
     /// Reads values and metas of some keys, each pair at one moment.
     case read([KeyNames])
     /// Reads the document that this key keeps, if it has at most so many bytes.

@@ -279,7 +279,8 @@ package struct InProcessServer: Sendable {
     case .unsubscribe(let channels):
       clients[id]?.channels.subtract(channels.map { Name($0) })
       return .unsubscribed
-    case .summarize where isSubscribed, .watch where isSubscribed, .read where isSubscribed, .base where isSubscribed,
+    case .summarize where isSubscribed, .trackAgain where isSubscribed, .read where isSubscribed,
+      .base where isSubscribed,
       .commit where isSubscribed,
       .restore where isSubscribed, .secret where isSubscribed:
       // Under RESP2 a subscribed connection may do nothing but subscribe, unsubscribe and ping.
@@ -297,7 +298,7 @@ package struct InProcessServer: Sendable {
           StoredSummary(of: keyspace.stored($0, at: now), listeners: listeners ? countOfListeners(to: $0) : nil)
         }
       )
-    case .watch(let names):
+    case .trackAgain(let names):
       watch(names, by: id)
       return .existing(names.count { keyspace.value($0.value, at: now) != nil })
     case .read(let names):

@@ -139,14 +139,14 @@ extension LinkState {
     where looks.count == summaries.count:
       summarized(looks, summaries, isCheck: isCheck, vitals, now: now)
       served(epoch: epoch)
-    case (.watch(let ids, let expected), .existing(let existing)):
+    case (.trackAgain(let ids, let expected), .existing(let existing)):
       // One has expired, or was deleted, before it was tracked again.
       if existing < expected { for id in ids { check(id, .summary, now: now) } }
-    case (.watch, .failure(let error)) where !error.concernsConnection:
+    case (.trackAgain, .failure(let error)) where !error.concernsConnection:
       // Comparison finds what it would have reported.
       break
     case (.summarize(let looks, let isCheck, _), .failure(let error)) where !error.concernsConnection:
-      if isCheck { online?.checks.end(bytes: 0, now: now) }
+      if isCheck { online?.verifications.end(bytes: 0, now: now) }
       split(looks.map(\.id), error, now: now)
     case (.read(let reads, _, let vitals), .values(let values)) where reads.count == values.count:
       arrived(values, of: reads, vitals, now: now)

@@ -120,7 +120,7 @@ extension LinkState {
         queueDocument(of: look.id, bytes: summary.length ?? 0, isCheck: isCheck)
       }
     }
-    if isCheck { online?.checks.end(bytes: bytes, now: now) }
+    if isCheck { online?.verifications.end(bytes: bytes, now: now) }
   }
 
   private mutating func queueDocument(of id: ReplicaID, bytes: Int, isCheck: Bool) {

@@ -14,7 +14,7 @@ extension LinkState {
   mutating func invalidated(_ keys: [String]?, now: Instant) {
     online?.tracking.reported()
     guard let keys else {
-      online?.checks.requestWhole()
+      online?.verifications.requestWhole()
       return takeWhole(now: now)
     }
     // Periodic comparison finds the edits instead.
@@ -36,9 +36,9 @@ extension LinkState {
 
   /// Looks at all values if that is due.
   private mutating func takeWhole(now: Instant) {
-    if online?.checks.takeWhole(now: now) ?? false {
+    if online?.verifications.takeWhole(now: now) ?? false {
       for id in members.ids { compare(id, now: now) }
-    } else if online?.checks.isWholeDue ?? false {
+    } else if online?.verifications.isWholeDue ?? false {
       wake()
     }
   }
@@ -49,7 +49,7 @@ extension LinkState {
     // not write the value, and the deletion of a value that is gone does not either.
     let isOfWrite = message.meta.kind == .set ? !message.meta.isForeign : members[id]?.hasDocument ?? false
     let until = reportsEachWrite && isOfWrite ? now + Verifications.explanation : nil
-    if members[id]?.online?.reading.explain(until: until) ?? false { watchAgain(id, now: now) }
+    if members[id]?.online?.reading.explain(until: until) ?? false { trackAgain(id, now: now) }
   }
 
   /// Whether the server reports each write of a value, behind the message about it. Otherwise it reports the first one
@@ -58,30 +58,30 @@ extension LinkState {
 
   /// Tracks a value again, because a server that tracks single keys reports each of them once. The values of the next
   /// second are tracked together.
-  private mutating func watchAgain(_ id: ReplicaID, now: Instant) {
-    guard !reportsEachWrite, members[id]?.online?.reading.queueWatch() ?? false else { return }
-    let pause = Verifications.watchPause * Double.random(in: 0.75..<1.25, using: &random)
-    if online?.checks.watch(id, at: now + pause) ?? false { wake() }
+  private mutating func trackAgain(_ id: ReplicaID, now: Instant) {
+    guard !reportsEachWrite, members[id]?.online?.reading.queueTracking() ?? false else { return }
+    let pause = Verifications.trackingPause * Double.random(in: 0.75..<1.25, using: &random)
+    if online?.verifications.trackAgain(id, at: now + pause) ?? false { wake() }
   }
 
   /// A change of this service has taken effect. If the value is not tracked at the moment, as shortly after a change of
   /// another service, nothing reports an edit that follows, and only the author looks for one.
   mutating func committedUntracked(_ id: ReplicaID, now: Instant) {
-    guard online?.tracking.state == .on, members[id]?.online?.reading.isWatchQueued ?? false else { return }
+    guard online?.tracking.state == .on, members[id]?.online?.reading.isTrackingQueued ?? false else { return }
     checkOwn(id, now: now)
   }
 
-  private mutating func takeWatches(into work: inout Work, now: Instant) {
-    while let queued = online?.checks.takeWatches(LinkState.keysInOneRead, now: now) {
+  private mutating func takeUntracked(into work: inout Work, now: Instant) {
+    while let queued = online?.verifications.takeUntracked(LinkState.keysInOneRead, now: now) {
       var (ids, names, existing): ([ReplicaID], [KeyNames], Int) = ([], [], 0)
       for id in queued {
-        guard let name = members[id]?.takeWatch() else { continue }
+        guard let name = members[id]?.takeUntracked() else { continue }
         ids.append(id)
         names.append(name)
         existing += members[id]?.hasDocument ?? false ? 1 : 0
       }
       if names.isEmpty { continue }
-      request(.watch(ids, existing: existing), .watch(names), on: .writer, into: &work, now: now)
+      request(.trackAgain(ids, existing: existing), .trackAgain(names), on: .writer, into: &work, now: now)
     }
   }
 
@@ -139,28 +139,30 @@ extension LinkState {
         pause = pause * (online?.tracking.pauseFactor(for: detecting) ?? 1)
         pause = pause * Double.random(in: 0.5..<1.1, using: &random)
       }
-      online?.checks.collect(priority, for: pause, now: now)
+      online?.verifications.collect(priority, for: pause, now: now)
       wake()
     }
     online?.reads.append(id, priority)
   }
 
   mutating func takeChecks(into work: inout Work, now: Instant) {
-    takeWatches(into: &work, now: now)
+    takeUntracked(into: &work, now: now)
     takeOverdue(now: now)
     takeWhole(now: now)
-    guard online?.checks.mayBegin(now: now) ?? false else { return }
+    guard online?.verifications.mayBegin(now: now) ?? false else { return }
     // The two queues take turns if both are due, so that neither waits forever.
-    let own = online?.checks.wasOwn ?? false ? nil : takeOwnLooks(now: now)
+    let own = online?.verifications.wasOwn ?? false ? nil : takeOwnLooks(now: now)
     let other = own == nil ? takeLooks(.check, now: now) : nil
     guard let looks = own ?? other ?? takeOwnLooks(now: now) ?? takeLooks(.comparison, now: now) else { return }
-    online?.checks.begin(isOwn: own != nil)
+    online?.verifications.begin(isOwn: own != nil)
     summarize(looks, isCheck: true, into: &work, now: now)
   }
 
   private mutating func takeOwnLooks(now: Instant) -> LookBatch? {
-    guard online?.checks.mayBeginOwn(now: now) ?? false, let looks = takeLooks(.ownCheck, now: now) else { return nil }
-    online?.checks.tookOwn(looks.looks.count, now: now)
+    guard online?.verifications.mayBeginOwn(now: now) ?? false, let looks = takeLooks(.ownCheck, now: now) else {
+      return nil
+    }
+    online?.verifications.tookOwn(looks.looks.count, now: now)
     return looks
   }
 
@@ -220,7 +222,9 @@ extension LinkState {
 
 extension LinkState.Member {
   /// Takes the value out of the queue of those to be tracked again; `nil` if it was looked at meanwhile.
-  fileprivate mutating func takeWatch() -> KeyNames? { online?.reading.takeWatch() ?? false ? replica.names : nil }
+  fileprivate mutating func takeUntracked() -> KeyNames? {
+    online?.reading.takeTracking() ?? false ? replica.names : nil
+  }
 
   fileprivate var hasDocument: Bool { replica.confirmed.content.document != nil }
 

@@ -261,7 +261,7 @@ extension LinkState {
   /// the caller waits for.
   private func contention(for waiter: WaiterID, of id: ReplicaID, now: Instant) -> RedisSharedStateError? {
     guard session.phase == .connected, let member = members[id], member.turns.isTurnedAway(now: now),
-      !member.replica.questions.isLoading(waiter)
+      !member.replica.outstandingReads.isLoading(waiter)
     else { return nil }
     return .outpaced(name: member.replica.name)
   }

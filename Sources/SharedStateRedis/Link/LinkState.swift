@@ -37,7 +37,7 @@ package struct LinkState: Sendable {
     case unsubscribe
     case summarize([Look], isCheck: Bool, Vitals)
     /// Tracks values again, of which so many have to exist.
-    case watch([ReplicaID], existing: Int)
+    case trackAgain([ReplicaID], existing: Int)
     /// Reads documents. The answer to a later request may arrive before this one's, so the vitals are those that were
     /// known when it was sent.
     case read([(id: ReplicaID, number: UInt64)], bytes: Int, Vitals)

@@ -24,7 +24,7 @@ struct ReadState: Sendable {
   /// The size, in bytes, of the document that is queued for reading.
   private(set) var queuedDocument: Int?
   /// Whether it waits to be tracked again.
-  private(set) var isWatchQueued = false
+  private(set) var isTrackingQueued = false
   /// Whether the read under way was caused by a reported write alone.
   private var isLookingForEdit = false
   /// Until when the last message explains the next write that the server reports.
@@ -125,7 +125,7 @@ struct ReadState: Sendable {
   /// Its summary is requested, which tracks it as well. Returns whether nothing was read before.
   mutating func begin(isCommitUnderWay: Bool, now: Instant) -> Bool {
     let isFirst = readAt == nil
-    isWatchQueued = false
+    isTrackingQueued = false
     (readAt, isCommittedSince) = (now, isCommitUnderWay)
     return isFirst
   }
@@ -151,16 +151,16 @@ struct ReadState: Sendable {
   // MARK: Tracking
 
   /// Queues the value to be tracked again; `false` if it is queued, or about to be read, already.
-  mutating func queueWatch() -> Bool {
-    guard !isWatchQueued, !isDue else { return false }
-    isWatchQueued = true
+  mutating func queueTracking() -> Bool {
+    guard !isTrackingQueued, !isDue else { return false }
+    isTrackingQueued = true
     return true
   }
 
   /// Takes the value out of that queue; `false` if it is not in it any more.
-  mutating func takeWatch() -> Bool {
-    defer { isWatchQueued = false }
-    return isWatchQueued
+  mutating func takeTracking() -> Bool {
+    defer { isTrackingQueued = false }
+    return isTrackingQueued
   }
 }
 

@@ -17,7 +17,7 @@ struct Verifications: Sendable {
   /// The longest time from a hint to the read of the value, and the shortest time between two reads of it.
   static let hint = Duration.milliseconds(950)
   /// How long values to be tracked again are collected, on average.
-  static let watchPause = Duration.seconds(1)
+  static let trackingPause = Duration.seconds(1)
   /// How many of the services that listen to a value compare its document, on average.
   static let documentReaders = 4.0
 
@@ -33,8 +33,8 @@ struct Verifications: Sendable {
   /// Whether all values have to be compared, because any key may have been written.
   private(set) var isWholeDue = false
   /// The values to be tracked again, and when.
-  private var watches = Deque<ReplicaID>()
-  private var watchAt: Instant?
+  private var untracked = Deque<ReplicaID>()
+  private var trackAt: Instant?
 
   /// Whether nothing is compared at present.
   var isAtRest: Bool { !isUnderWay && !isWholeDue }
@@ -45,7 +45,7 @@ struct Verifications: Sendable {
   ///   - hasChecks: Whether a check or a comparison waits.
   ///   - hasOwnChecks: Whether a check of a value that was most likely written here does.
   func next(hasChecks: Bool, hasOwnChecks: Bool) -> Instant? {
-    var moments = [watchAt]
+    var moments = [trackAt]
     if !isUnderWay {
       if hasChecks { moments.append(nextAt) }
       if hasOwnChecks, let at = nextOwnAt { moments.append(max(at, nextAt ?? at)) }
@@ -102,19 +102,19 @@ struct Verifications: Sendable {
   // MARK: Tracking
 
   /// Queues a value to be tracked again, at this moment or earlier. Returns whether it is the first one.
-  mutating func watch(_ id: ReplicaID, at moment: Instant) -> Bool {
-    watches.append(id)
-    guard watchAt == nil else { return false }
-    watchAt = moment
+  mutating func trackAgain(_ id: ReplicaID, at moment: Instant) -> Bool {
+    untracked.append(id)
+    guard trackAt == nil else { return false }
+    trackAt = moment
     return true
   }
 
   /// Takes values to be tracked again, at most this many; `nil` if there are none, or it is not time yet.
-  mutating func takeWatches(_ maximum: Int, now: Instant) -> [ReplicaID]? {
-    guard let at = watchAt, at <= now else { return nil }
+  mutating func takeUntracked(_ maximum: Int, now: Instant) -> [ReplicaID]? {
+    guard let at = trackAt, at <= now else { return nil }
     var ids: [ReplicaID] = []
-    while ids.count < maximum, let id = watches.popFirst() { ids.append(id) }
-    if ids.isEmpty { watchAt = nil }
+    while ids.count < maximum, let id = untracked.popFirst() { ids.append(id) }
+    if ids.isEmpty { trackAt = nil }
     return ids.isEmpty ? nil : ids
   }
 }

@@ -113,7 +113,7 @@ extension Replica {
     case .adopt:
       // The message carries the adopted document, unless it is lost or still on its way.
       if confirmed.revision == revision { return [.report(.adopted(revision))] }
-      online?.repairs.adopted(revision, read: questions.nextRead)
+      online?.repairs.adopted(revision, read: outstandingReads.nextRead)
       return [.report(.adopted(revision)), .read]
     case .merge, .giveBack:
       let reports = reports(of: commit, repair, revision)
@@ -383,7 +383,7 @@ extension Replica {
         reports.saveFailed()
         return actions + [.status(.saveError(error))]
       }
-      actions += resume(questions.takeLoads(), error)
+      actions += resume(outstandingReads.takeLoads(), error)
     }
     var refused = pending.takeWaiters() + pending.takeLaterUpdates() + pending.takeUpdates()
     if let commit = inFlight, !commit.isSent {

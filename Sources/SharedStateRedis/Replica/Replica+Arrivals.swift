@@ -108,7 +108,7 @@ extension Replica {
   package mutating func stored(_ stored: StoredValue, read number: UInt64, vitals: Vitals = Vitals()) -> [Action] {
     let state = State(revision: stored.revision, content: stored.content)
     // If two answers arrive out of order, either may be the newer one.
-    let isOvertaken = number < questions.answeredRead && state != confirmed.state
+    let isOvertaken = number < outstandingReads.answeredRead && state != confirmed.state
     let read = answer(read: number)
     // The expiry timer does not run without a connection.
     let isExpiring = !wasRead && policy.timeToLive > 0 && stored.content != .absent
@@ -125,7 +125,7 @@ extension Replica {
 
   /// A read was answered, and so were the ones before it. Returns it, or a new one if it is not known any more.
   private mutating func answer(read number: UInt64) -> OutstandingReads.Read {
-    questions.answer(read: number)
+    outstandingReads.answer(read: number)
     var read = OutstandingReads.Read(number: number, verifiedChanges: verified.changes)
     while let first = online?.reads.first, first.number <= number {
       read = first

@@ -272,7 +272,7 @@ extension Replica {
       return refused + remadeIfOutdated()
     case .success(nil):
       guard !updates.isEmpty else { return refused + advance() }
-      pending.verify(updates, encoding.stored, read: questions.nextRead)
+      pending.verify(updates, encoding.stored, read: outstandingReads.nextRead)
       return refused + (phase == .live ? [.read] : []) + advance()
     case .failure(let error):
       return resume(encoding.updates, error) + advance()

@@ -61,7 +61,7 @@ extension Replica {
 
   /// Requests to load the stored value.
   package mutating func load(waiter: UInt64) -> [Action] {
-    questions.load(waiter)
+    outstandingReads.load(waiter)
     reports.loadStatusChanged()
     return [.status(.loading(true))] + (phase == .reading || phase == .live ? [.read] : [])
   }
@@ -88,7 +88,7 @@ extension Replica {
   /// A waiter has stopped waiting.
   package mutating func forget(waiter: UInt64) {
     pending.forget(waiter)
-    questions.forget(waiter)
+    outstandingReads.forget(waiter)
     outgoing.encoding?.waiters.remove(waiter)
     outgoing.commit?.waiters.remove(waiter)
     forget(update: waiter)

@@ -192,7 +192,7 @@ package struct Replica: Sendable {
   var confirmed = Confirmed()
   var verified = VerifiedVersions()
   var shown = Shown()
-  var questions = OutstandingReads()
+  var outstandingReads = OutstandingReads()
   var reports = Reports()
   var pending = Pending()
   var outgoing = Outgoing.nothing
@@ -222,7 +222,7 @@ package struct Replica: Sendable {
   package var size: Int { confirmed.content.size }
 
   /// Whether a load or an atomic update waits for a read.
-  var isAwaited: Bool { questions.hasLoads || pending.verification != nil }
+  var isAwaited: Bool { outstandingReads.hasLoads || pending.verification != nil }
 
   /// Whether the program has requested a write.
   var isWanted: Bool { hasPendingChange || !pending.updates.isEmpty }
@@ -268,7 +268,7 @@ package struct Replica: Sendable {
   /// Whether the content of this service's last adoption is not known yet.
   var isAdoptedUnknown: Bool {
     guard let adopted = online?.repairs.adopted else { return false }
-    return adopted.revision > confirmed.revision && adopted.read > questions.answeredRead
+    return adopted.revision > confirmed.revision && adopted.read > outstandingReads.answeredRead
   }
 
   /// Whether the commit under way is made again, on top of what a conflict brings, and not given up.
@@ -309,7 +309,7 @@ package struct Replica: Sendable {
 
   /// Why the server keeps a waiter waiting although it answers; `nil` if it does not.
   func refusal(of waiter: UInt64) -> RedisSharedStateError? {
-    online?.refusalToRead ?? (questions.isLoading(waiter) ? nil : online?.refusal)
+    online?.refusalToRead ?? (outstandingReads.isLoading(waiter) ? nil : online?.refusal)
   }
 
   /// The connection is gone. The box may be stale from now on, and its `loadError` says so.
@@ -333,7 +333,7 @@ package struct Replica: Sendable {
 
   /// A read is about to be sent. Returns its number.
   mutating func beginRead() -> UInt64 {
-    let read = questions.askRead(verifiedChanges: verified.changes)
+    let read = outstandingReads.askRead(verifiedChanges: verified.changes)
     online?.reads.append(read)
     return read.number
   }
@@ -470,8 +470,8 @@ package struct Replica: Sendable {
   private mutating func loaded() -> [Action] {
     guard phase == .live, shown.sight != .unknown, online?.repairs.absence == nil, !isMerging else { return [] }
     shown.finishLoading()
-    let resumed = resume(questions.takeAnsweredLoads(), unreadable)
-    guard !questions.hasLoads, reports.loaded(unreadable) else { return resumed }
+    let resumed = resume(outstandingReads.takeAnsweredLoads(), unreadable)
+    guard !outstandingReads.hasLoads, reports.loaded(unreadable) else { return resumed }
     return [.status(.loading(false)), .status(.loadError(unreadable))] + resumed
   }
 

@@ -633,7 +633,7 @@ extension LinkState {
         case .summarize(let names, _):
           looks.summarized += names.map(\.value)
           reply = .summaries(names.map { _ in StoredSummary(of: stored, listeners: listeners) })
-        case .watch(let names):
+        case .trackAgain(let names):
           looks.watched += names.map(\.value)
           reply = .existing(names.count)
         case .read(let names):
