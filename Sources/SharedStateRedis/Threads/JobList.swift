@@ -70,7 +70,8 @@ final class JobList: Sendable {
       let sliceEnd = state.sliceEnd ?? now + Self.slice
       guard now < sliceEnd, let job = state.jobs.popFirst() else {
         defer { (state.outcomes, state.sliceEnd, state.jobs) = ([], nil, Deque()) }
-        return .report(state.outcomes, rest: Array(state.jobs))
+        // To copy an empty deque writes to the storage that all empty arrays share.
+        return .report(state.outcomes, rest: state.jobs.isEmpty ? [] : Array(state.jobs))
       }
       (state.running, state.sliceEnd) = (Running(owner: job.owner), sliceEnd)
       return .job(job)
