@@ -152,7 +152,13 @@ struct Pending: Sendable {
 
   /// A snapshot is encoded only to find out whether Redis can ever have it.
   mutating func beginCheck() {
-    (isUnchecked, check) = (false, Check())
+    // The check uses up the postponed snapshot, which may be older than the newest change. That one is checked next.
+    let isOlder = postponed != nil && isChanged
+    if let earlier = postponed.take()?.waiters {
+      waiters.merge(earlier)
+      isChanged = true
+    }
+    (isUnchecked, check) = (isOlder, Check())
   }
 
   /// Removes and returns the check that has ended; `nil`: none was under way.
@@ -260,11 +266,13 @@ struct Pending: Sendable {
     return taken
   }
 
-  /// Removes and returns the waiters for the next snapshot, except its updates.
-  mutating func takeWaiters() -> [UInt64] { waiters.takeAll() }
+  /// Removes and returns the waiters for the postponed and the next snapshot, except their updates.
+  mutating func takeWaiters() -> [UInt64] { (postponed?.waiters.takeAll() ?? []) + waiters.takeAll() }
 
-  /// Removes and returns the updates that have to run behind the next snapshot.
-  mutating func takeLaterUpdates() -> [UInt64] { waiters.takeUpdates() }
+  /// Removes and returns the updates that have to run behind the postponed and the next snapshot.
+  mutating func takeLaterUpdates() -> [UInt64] {
+    (postponed?.waiters.takeUpdates() ?? []) + waiters.takeUpdates()
+  }
 
   /// Removes and returns the updates that have changed nothing.
   mutating func takeVerified() -> [UInt64] { verification.take()?.updates ?? [] }

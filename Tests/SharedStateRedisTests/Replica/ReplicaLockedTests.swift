@@ -75,6 +75,49 @@ struct ReplicaLockedTests {
     #expect(replica.beginEncoding()?.updates == [5])
   }
 
+  @Test("Callers that wait for a locked value are refused at once")
+  func refused() {
+    let error = RedisSharedStateError.permissionDenied(operation: "MGET")
+    for isJoinedEarly in [false, true] {
+      var replica = Replica.live(at: 7, "1")
+      _ = replica.changed()
+      _ = replica.beginEncoding()
+      if isJoinedEarly { _ = replica.flush(waiter: 5) }
+      _ = replica.locked()
+      if !isJoinedEarly { _ = replica.flush(waiter: 5) }
+      _ = replica.update(waiter: 6)
+      let resumed = replica.refused(error, isUnread: true).flatMap { action -> [UInt64] in
+        if case .resume(let waiters, error) = action { waiters } else { [] }
+      }
+      #expect(resumed.sorted() == [5, 6])
+      #expect(replica.hasPendingChange)
+    }
+  }
+
+  @Test("PendingSurvives: a change behind a locked one that turns out to be refused is still sent")
+  func refusedBefore() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.disconnected(.lost)
+    _ = replica.changed()
+    #expect(checks(&replica))
+    // The closure leaves a value that Redis will never have, and another one follows.
+    #expect(replica.unlocked() == [])
+    #expect(replica.locked() == [])
+    #expect(replica.changed() == [])
+    #expect(checks(&replica))
+    let error = RedisSharedStateError.encodingFailed(name: "flags", reason: "it is not a number")
+    let discarded = replica.encoded(Replica.Encoded(stamp: 2, result: .failure(error)), operation: .number(1))
+    #expect(replica.hasPendingChange)
+    // The box has a newer value than the discarded one.
+    endShowing(discarded, in: &replica, outcome: .superseded)
+    #expect(checks(&replica))
+    _ = replica.encoded(.success(Data("3".utf8)), stamp: 3, operation: .number(2))
+    #expect(!checks(&replica))
+    #expect(replica.hasPendingChange)
+  }
+
+  private func checks(_ replica: inout Replica) -> Bool { replica.beginCheck() != nil }
+
   @Test("An atomic update waits for a local change to a locked value")
   func updates() {
     var replica = Replica.live(at: 7, "1")
