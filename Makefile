@@ -51,7 +51,8 @@ test-simulation:
 	$(RUN_SOAK) --schedules 20000
 	$(RUN_SOAK) --more-orders
 
-# The tests that depend on the server, with other servers than the system's. Not a part of 'make test', because it downloads them.
+# The tests that depend on the server, with other servers than the system's. Not a part of 'make test', because they
+# are downloaded.
 test-servers:
 	@scripts/require hiredis openssl openssl-tool redis-server pip
 	swift build --build-tests $(BUILD_FLAGS)

@@ -70,7 +70,7 @@ struct RefusedChangesTests {
     #expect(error?.code == rule.code)
     #expect(share.wrappedValue == Rates(maximum: 20))
     #expect((share.saveError as? RedisSharedStateError)?.code == rule.code)
-    // The change, which is stored by itself, may come after its save.
+    // The save that has failed may still wait to be encoded, and finds nothing to commit then.
     try await eventually("the change is given up") { store.report().values.map(\.progress) == [.rejected] }
     try await share.load()
     #expect(share.wrappedValue == Rates(maximum: 20))
