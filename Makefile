@@ -1,10 +1,10 @@
 # Each target installs the system packages that it needs when they are missing; see scripts/require.
 
-.PHONY: demo demo-workflow test test-simulation test-servers check fuzz soak soak-simulation soak-orders soak-chaos mutations
-.PHONY: bench docs release clean
-.PHONY: check-library check-packages check-format check-samples check-links check-language check-time-limits check-macros check-compose check-build
-.PHONY: check-features check-docs check-core check-traits check-threads check-commits check-mutations check-api
-.PHONY: check-consumers check-server check-examples
+.PHONY: demo demo-workflow test test-simulation test-servers check fuzz
+.PHONY: soak soak-simulation soak-orders soak-chaos mutations bench docs release clean
+.PHONY: check-library check-packages check-format check-samples check-links check-language check-time-limits
+.PHONY: check-macros check-compose check-build check-features check-docs check-core check-traits check-threads
+.PHONY: check-commits check-mutations check-api check-consumers check-server check-examples check-benchmarks
 
 # On a terminal, SwiftPM shows its progress on one line; elsewhere it prints a line for each file.
 QUIET = $$([ -t 2 ] || echo --quiet)
@@ -44,8 +44,8 @@ test:
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --filter $(PURE_TESTS)
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --filter $(BUSY_TESTS)
 
-# The simulation of 'make test', for ten times as many schedules, and with larger small worlds. It is optimised, and so ten
-# times faster.
+# The simulation of 'make test', for ten times as many schedules, and with larger small worlds. It is optimised, and so
+# ten times faster.
 test-simulation:
 	@scripts/require hiredis openssl
 	$(RUN_SOAK) --schedules 20000
@@ -70,7 +70,7 @@ check-library: check-format check-commits check-samples check-links check-langua
 	check-macros check-compose check-build check-features check-docs check-api
 
 # Packages that depend on this one, and this one built in other ways.
-check-packages: check-traits check-consumers check-core check-examples
+check-packages: check-traits check-consumers check-core check-examples check-benchmarks
 
 # Looks for inputs that break the parsers of documents, messages, replies and URLs, for FUZZ_SECONDS in total.
 fuzz:
@@ -98,7 +98,8 @@ soak-chaos:
 	@scripts/require hiredis openssl openssl-tool redis-server
 	swift build --build-tests
 	seconds=$${CHAOS_SECONDS:-600} && CHAOS_SECONDS=$$seconds \
-		scripts/run-tests $$((seconds / 15 + $(TEST_MINUTES))) swift test --skip-build --filter '^IntegrationTests\.ChaosTests'
+		scripts/run-tests $$((seconds / 15 + $(TEST_MINUTES))) \
+		swift test --skip-build --filter '^IntegrationTests\.ChaosTests'
 
 # Breaks a copy of the code on purpose, and checks that the simulation and the tests find each bug.
 mutations:
@@ -175,6 +176,11 @@ check-api:
 	@scripts/require hiredis openssl
 	scripts/check-api
 
+# The benchmarks use internals of the library, so a change of those may break them.
+check-benchmarks:
+	@scripts/require hiredis openssl
+	swift build --package-path Benchmarks $(QUIET) $(BUILD_FLAGS)
+
 # Uses what check-consumers has built.
 check-core: check-consumers
 	scripts/check-core
@@ -203,8 +209,8 @@ check-server:
 	scripts/check-server
 
 # The programs in Examples, and their tests. Their manifests turn warnings into errors, so that they share the library
-# with the packages of check-consumers, and the service Hummingbird with the server there. SwiftPM removes checkouts that
-# a package does not use, so the one with the fewest comes last.
+# with the packages of check-consumers, and the service Hummingbird with the server there. SwiftPM removes checkouts
+# that a package does not use, so the one with the fewest comes last.
 EXAMPLES_FLAGS = --package-path Examples --scratch-path $(CURDIR)/.build-consumers
 FLAGS_SERVICE_FLAGS = --package-path Examples/flags-service --scratch-path $(CURDIR)/.build-consumers
 
@@ -217,7 +223,9 @@ check-examples:
 
 # Tests that start their own program again and wait for its exit. Under the sanitizer, the runner waits for children in
 # a way that never ends while the sanitizer or other tests have children. These tests run in the ordinary run only.
-EXIT_TESTS = '(NestedUseTests|DependencyTrapTests|IdentifiedArrayTrapTests|FileStorageCrashTests|normalExit\(\)|lateFactory\(\)|DescriptorTests|ProcessFactsTests|CompileError|readInReducer)'
+# A line that ends with `$\` goes on without a space.
+EXIT_TESTS = '(NestedUseTests|DependencyTrapTests|IdentifiedArrayTrapTests|FileStorageCrashTests|$\
+	normalExit\(\)|lateFactory\(\)|DescriptorTests|ProcessFactsTests|CompileError|readInReducer)'
 
 # Tests that fill a server's memory and check every value all the time. They take seconds, but minutes under the
 # sanitizer, where waits time out. They run in the ordinary run only.

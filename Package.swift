@@ -50,6 +50,7 @@ let package = Package(
       dependencies: [
         "SharedStateDependencies",
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "OrderedCollections", package: "swift-collections"),
       ]
     ),

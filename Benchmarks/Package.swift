@@ -33,6 +33,7 @@ let package = Package(
       dependencies: [
         "SharedStateDependencies",
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "OrderedCollections", package: "swift-collections"),
       ],
       swiftSettings: settings
@@ -46,6 +47,7 @@ let package = Package(
         "SharedStateDependencies",
         "CHiredis",
         "COpenSSL",
+        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),

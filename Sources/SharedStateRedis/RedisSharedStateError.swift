@@ -441,11 +441,11 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
     case .sentinelAuthenticationFailed:
       "A Sentinel refuses the user name or the password. They are 'sentinel-user' and 'sentinel-password' in the URL."
     case .sentinelPermissionDenied(let operation):
-      "The user of a Sentinel may not run the command \(operation). RedisAccess.sentinelRules lists its rights."
+      "The user of a Sentinel lacks permission for the command \(operation). RedisAccess.sentinelRules lists its rights."
     case .permissionDenied(let operation, nil):
-      "The Redis user may not run the command \(operation). Grant it with ACL SETUSER."
+      "The Redis user lacks permission for the command \(operation). Grant it with ACL SETUSER."
     case .permissionDenied(let operation, let subject?):
-      "The Redis user may not access \(subject) (\(operation)). "
+      "The Redis user lacks permission for \(subject) (\(operation)). "
         + (subject.granted.map { "It may access \($0). " } ?? "") + "Add a pattern with ACL SETUSER."
     case .notPrimary:
       "The Redis server is a replica. Connect to its primary."

@@ -156,12 +156,12 @@ extension RedisStore {
 private struct RefusingConnector: RedisConnector {
   let error: RedisSharedStateError
 
-  func connect(
-    purpose: ConnectionPurpose,
+  func open(
+    _ purpose: ConnectionPurpose,
     pass: UInt64,
     waker: Waker,
     deadline: Instant
-  ) throws(RedisSharedStateError) -> any RedisConnection {
+  ) throws(RedisSharedStateError) -> (any RedisConnection)? {
     throw error
   }
 }

@@ -134,7 +134,8 @@ extension RedisStore.Report: CustomStringConvertible {
   public var description: String {
     let pending = values.count { $0.pendingSince != nil }
     let stale = values.count { $0.progress != .current && $0.progress != .rejected }
-    let counts = "\(values.count) values, \(stale) not current, \(pending) with a pending change"
+    let counts =
+      "\(values.count) \(values.count == 1 ? "value" : "values"), \(stale) stale, \(pending) with a pending change"
     let place = namespace.isEmpty ? server : "\(server), namespace '\(namespace)'"
     return (["\(label) on \(place): \(healthText), \(counts)"] + values.map { "  \($0)" }).joined(separator: "\n")
   }

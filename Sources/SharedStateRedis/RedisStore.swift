@@ -31,8 +31,6 @@ public final class RedisStore: Sendable {
   }
 
   let link: Link
-  /// Notify observers of changes by other services. Each store has its own, so that stores do not wait for each other.
-  let delivery: DeliveryThreads
   let telemetry: LinkTelemetry
   /// Finds the one box of each name.
   let registry = BoxRegistry()
@@ -128,7 +126,6 @@ public final class RedisStore: Sendable {
     inlineLimit = configuration.maximumInlineBytes
     shutdownTimeout = configuration.shutdownTimeout
     self.statusBoard = statusBoard
-    delivery = DeliveryThreads(threads: threads)
     self.logger = logger
     label = configuration.label
     namespace = configuration.namespace
@@ -334,6 +331,9 @@ public final class RedisStore: Sendable {
 
   /// How many atomic updates wait to be run or sent, and how many were sent and may have taken effect.
   package var openUpdates: (waiting: Int, sent: Int) { link.openUpdates }
+
+  /// Whether lines wait to be written to the log, or one is being written.
+  package var isLogging: Bool { link.queues.withLock { $0.isBusy(.log) } }
 
   // MARK: Names
 

@@ -10,8 +10,10 @@ package let patience = Duration.seconds(60)
 package struct WaitedInVain: Error, CustomStringConvertible {
   package let description: String
 
-  package init(for what: String, found: String? = nil) {
-    description = "the wait for \(what) failed" + (found.map { "; found: \($0)" } ?? "")
+  /// - Parameter timeout: The time that has passed; `nil`: the wait has ended before its deadline.
+  package init(for what: String, within timeout: Duration? = nil, found: String? = nil) {
+    let outcome = timeout.map { "timed out after \($0) waiting for \(what)" } ?? "the wait for \(what) failed"
+    description = outcome + (found.map { "; found: \($0)" } ?? "")
   }
 }
 
@@ -77,7 +79,9 @@ package func inTime<Result: Sendable>(
   wait: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
   do {
-    return try await Deadline.run(within: timeout, operation: wait) { WaitedInVain(for: what, found: found?()) }
+    return try await Deadline.run(within: timeout, operation: wait) {
+      WaitedInVain(for: what, within: timeout, found: found?())
+    }
   } catch let error as WaitedInVain {
     Issue.record("\(error)", sourceLocation: sourceLocation)
     throw error

@@ -49,7 +49,7 @@ struct WaitingTests {
     await withKnownIssue {
       await #expect(throws: WaitedInVain.self) { try await count.updates.first(within: .zero) { $0 == 8 } }
     } matching: { issue in
-      "\(issue)".contains("the wait for a wanted element failed")
+      "\(issue)".contains("timed out after 0.0 seconds waiting for a wanted element; found: ")
     }
     await withKnownIssue {
       await #expect(throws: WaitedInVain.self) { try await ended.first(within: .seconds(3_600)) { $0 == 8 } }

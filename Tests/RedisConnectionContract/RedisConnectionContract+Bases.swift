@@ -49,7 +49,32 @@ extension RedisConnectionContract {
       try expectBase(client, key, .text("12345"), "of five bytes", maximumBytes: 5)
       try expectBase(client, key, nil, "of more bytes", maximumBytes: 4)
     },
+
+    RedisConnectionContract("a document is read alone if it is a string that is not too large") { scene in
+      let client = try scene.connect()
+      let names = scene.names()
+      try expectDocument(client, names, nil, "of nothing")
+      try client.commit(names, .text("12345"))
+      try expectDocument(client, names, .text("12345"), "of five bytes")
+      try client.commit(names, .text("123456"))
+      try expectDocument(client, names, nil, "of more bytes")
+      _ = try scene.foreign("DEL", names.value)
+      _ = try scene.foreign("LPUSH", names.value, "1")
+      try expectDocument(client, names, nil, "of a list")
+    },
   ]
+
+  private static func expectDocument(
+    _ client: Client,
+    _ names: KeyNames,
+    _ content: StoredValue.Content?,
+    _ what: String
+  ) throws {
+    guard case .base(let found) = try client.request(.document(names, maximumBytes: 5))[0] else {
+      throw Violation("the question for a document is not answered with one")
+    }
+    try expect(found, is: content, "the document \(what)")
+  }
 
   private static func expectBase(
     _ client: Client,

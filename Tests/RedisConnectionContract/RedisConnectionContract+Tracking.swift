@@ -3,6 +3,18 @@ import SharedStateRedis
 
 extension RedisConnectionContract {
   static let trackingChecks = [
+    RedisConnectionContract("the server tells once of a change to a document that was read alone") { scene in
+      let names = scene.names()
+      let tracked = try Tracked(scene, prefix: nil)
+      try tracked.client.commit(names, .text("1"))
+      guard case .base(.document) = try tracked.client.request(.document(names, maximumBytes: 10))[0] else {
+        throw Violation("a document is not read alone")
+      }
+      try expect(tracked.told(), is: [], "what is told before anything is written")
+      for text in ["2", "3"] { try tracked.client.commit(names, .text(text)) }
+      try expect(tracked.told(), is: [names.value], "what two commits tell")
+    },
+
     RedisConnectionContract("the server tells once of a change to a summarized value, and of no other") { scene in
       let (looked, read) = (scene.names("looked"), scene.names("read"))
       let tracked = try Tracked(scene, prefix: nil)

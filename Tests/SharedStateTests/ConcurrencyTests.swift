@@ -210,7 +210,7 @@ struct ConcurrencyTests {
     await inParallel { _ in
       for _ in 0..<100 { shared.withLock { $0 += 1 } }
     }
-    // A delivery thread may still be telling observers for the other tasks.
+    // A user code thread may still be telling observers for the other tasks.
     shared.withLock { $0 = -1 }
     await seen.wait { $0.contains(-1) }
   }

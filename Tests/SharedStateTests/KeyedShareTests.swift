@@ -126,6 +126,66 @@ struct KeyedShareTests {
     #expect($value.projection.place.box.version == version)
   }
 
+  @Test("An equal value is not announced, even if other threads keep the lock of the value busy")
+  func equalWhileBusy() {
+    let backend = ScriptedBackend<Int>.storing(5)
+    @Shared(.scripted(backend)) var value = 1
+    let box = $value.projection.place.box
+    let version = box.version
+    let (begins, ends) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    box.lock.lock(for: box)
+    Thread.detachNewThread {
+      begins.signal()
+      backend.yield(5)
+      ends.signal()
+    }
+    let hasBegun = begins.waitInTime()
+    // Longer than the other thread tries to take the lock in one go.
+    for _ in 0..<10_000 { sched_yield() }
+    box.unlock()
+    #expect(hasBegun && ends.waitInTime())
+    #expect(value == 5 && box.version == version)
+  }
+
+  @Test("A load asks the key again if it has reported another value meanwhile, which may be older")
+  func reportDuringLoad() async throws {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    backend.loads.elements[0].continuation.resume(returning: 1)
+    for reported in [2, 5] {
+      let before = backend.loads.count
+      let load = Task { [$value] in try await $value.load() }
+      await backend.loads.wait(count: before + 1)
+      backend.yield(reported)
+      backend.loads.elements[before].continuation.resume(returning: 3)
+      await backend.loads.wait(count: before + 2)
+      backend.loads.elements[before + 1].continuation.resume(returning: 3)
+      try await load.value
+      #expect(value == 3)
+    }
+    // A local change is newer than both.
+    let asked = backend.loads.count
+    let load = Task { [$value] in try await $value.load() }
+    await backend.loads.wait(count: asked + 1)
+    backend.yield(7)
+    $value.withLock { $0 = 8 }
+    backend.loads.elements[asked].continuation.resume(returning: 3)
+    try await load.value
+    #expect(value == 8 && backend.loads.count == asked + 1)
+    // A key that reports what it loads is asked once, and one that goes on reporting three times.
+    for (reported, asked) in [([4, 4, 4], 1), ([5, 6, 7], 3)] {
+      let before = backend.loads.count
+      let load = Task { [$value] in try await $value.load() }
+      for index in 0..<asked {
+        await backend.loads.wait(count: before + index + 1)
+        backend.yield(reported[index])
+        backend.loads.elements[before + index].continuation.resume(returning: 4)
+      }
+      try await load.value
+      #expect(backend.loads.count == before + asked && value == reported[asked - 1])
+    }
+  }
+
   @Test("A late first load does not overwrite a local change")
   func firstLoadAfterMutation() {
     let backend = ScriptedBackend<Int>.loadingByHand()

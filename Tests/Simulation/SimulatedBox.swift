@@ -169,10 +169,12 @@ final class SimulatedBox {
 
   /// The mutations up to this one have yielded to another writer, or cannot be encoded.
   func giveUp(_ stamp: UInt64, isEncodable: Bool) {
+    hasGivenUp = true
+    // The error is about a version that the server has lost after it had acknowledged it.
+    guard stamp > acknowledgedStamp else { return }
     let through = Int(stamp)
     recorder.record(isEncodable ? .conceded(place, through: through) : .notEncodable(place, through: through))
-    acknowledgedStamp = max(acknowledgedStamp, stamp)
-    hasGivenUp = true
+    acknowledgedStamp = stamp
   }
 
   /// The server has refused to delete the stored value.

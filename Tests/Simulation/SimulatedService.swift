@@ -34,16 +34,18 @@ final class SimulatedService: CustomStringConvertible {
     case endFlush(SimulatedFlush)
   }
 
-  /// A thread of the program with unfinished calls.
+  /// A thread of the program with unfinished calls, or a thread that performs effects of one owner.
   final class Caller {
     /// The box whose share the thread holds until it is done.
     let box: SimulatedBox?
+    let owner: LinkState.Effect.Owner?
     var tasks: [Task] = []
     var calls: [Call]
 
-    init(holding box: SimulatedBox? = nil, _ calls: [Call]) {
+    init(holding box: SimulatedBox? = nil, _ calls: [Call] = [], performing owner: LinkState.Effect.Owner? = nil) {
       self.box = box
       self.calls = calls
+      self.owner = owner
     }
   }
 
@@ -55,7 +57,6 @@ final class SimulatedService: CustomStringConvertible {
     /// The connection that was opened first, while the other one is being opened.
     var subscriber: SimulatedConnection?
     var tasks: [Task] = []
-    var outcomes: [SimulatedOutcome] = []
     var isWoken = false
 
     /// Whether a caller may use the writer's connection.
@@ -106,6 +107,8 @@ final class SimulatedService: CustomStringConvertible {
   var departures: [LinkState.ReplicaID] = []
   let thread = Thread()
   var callers: [Caller] = []
+  /// Those that perform effects.
+  var performers: [LinkState.Effect.Owner: Caller] = [:]
   var promises: [LinkState.WaiterID: Promise] = [:]
   /// The atomic updates whose outcome the program has not been told.
   var updates: [LinkState.WaiterID: SimulatedUpdate] = [:]
@@ -159,12 +162,13 @@ final class SimulatedService: CustomStringConvertible {
     let sender = thread.isAsleep ? id : nil
     var direct: LinkState.Effect?
     let result = decide { link in
-      if let sender { link.beginCall(of: sender) }
+      if let sender, performers[.value(sender)] == nil { link.beginCall(of: sender) }
       defer { if let sender { direct = link.endCall(of: sender) } }
       return body(&link)
     }
     thread.start(for: link)
-    resolve(link.takeEffects() + [direct].compactMap(\.self), into: &tasks)
+    resolve(link.takeEffects(), into: &tasks)
+    if let direct { resolve(direct, into: &tasks) }
     return result
   }
 
@@ -178,8 +182,33 @@ final class SimulatedService: CustomStringConvertible {
     return body(&link)
   }
 
+  /// Like `Link.Guarded.takeEffects`: effects that call no user code are for the present thread, all others for the
+  /// thread of their owner.
   func resolve(_ effects: [LinkState.Effect], into tasks: inout [Task]) {
-    for effect in effects { resolve(effect, into: &tasks) }
+    for effect in effects {
+      switch effect.place {
+      case .anywhere: resolve(effect, into: &tasks)
+      case .behind(let owner) where performers[owner] == nil: resolve(effect, into: &tasks)
+      case .behind(let owner), .inside(let owner): resolve(effect, of: owner)
+      }
+    }
+  }
+
+  private func resolve(_ effect: LinkState.Effect, of owner: LinkState.Effect.Owner) {
+    var tasks: [Task] = []
+    resolve(effect, into: &tasks)
+    guard !tasks.isEmpty else { return }
+    if performers[owner] == nil {
+      let performer = Caller(performing: owner)
+      performers[owner] = performer
+      callers.append(performer)
+    }
+    performers[owner]?.tasks += tasks
+  }
+
+  /// Whether another value is about to be encoded.
+  var hasEncodings: Bool {
+    performers.values.contains { $0.tasks.contains { if case .encode = $0 { true } else { false } } }
   }
 
   private func resolve(_ effect: LinkState.Effect, into tasks: inout [Task]) {
@@ -216,12 +245,12 @@ final class SimulatedService: CustomStringConvertible {
         tasks.append(.resume(waiter, error))
         updates[waiter] = nil
       }
-    case .answer(let waiter, _, _):
-      tasks.append(.resume(waiter, nil))
+    case .answer(let waiter, let result, _):
+      tasks.append(.resume(waiter, result.failure))
     case .wake:
       tasks.append(.wake)
     case .sessionChanged, .statusChanged, .incident, .tooFewReplicas, .losesAgain, .trackingRefused, .trackingFutile,
-      .trackingSilent, .vitalsRefused, .certificate, .decided, .malformedMessage, .unprovenMessage,
+      .trackingSilent, .vitalsRefused, .certificate, .blocked, .decided, .malformedMessage, .unprovenMessage,
       .closesIdleConnections, .measured:
       break
     }
@@ -296,7 +325,7 @@ final class SimulatedService: CustomStringConvertible {
     }
     if link.members.isEmpty { return true }
     // A refused commit is retried after its pause, and a replica may wait for services that may know better.
-    let causes = [.hint] + Grace.allCases.map(Agenda.Cause.grace) + Agenda.Cause.retries
+    let causes = [.hint, .ownCheck] + Grace.allCases.map(Agenda.Cause.grace) + Agenda.Cause.retries
     return online.verifications.isAtRest && online.reads.count(.check, .ownCheck, .comparison) == 0
       && !online.agenda.contains(causes)
   }
@@ -317,4 +346,8 @@ final class SimulatedService: CustomStringConvertible {
     "service \(index): \(link.session), \(link.waiters.count) waiters, \(callers.count) callers, "
       + link.members.elements.map { "\($0.replica)" }.joined(separator: ", ")
   }
+}
+
+extension Result {
+  fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

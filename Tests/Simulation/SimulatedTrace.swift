@@ -9,6 +9,7 @@ enum SimulatedTrace {
     case .summarize(let names, _): "\(request.id) summarize \(names.map(\.value))"
     case .trackAgain(let names): "\(request.id) track again \(names.map(\.value))"
     case .base(let key, _): "\(request.id) base \(key)"
+    case .document(let names, _): "\(request.id) document \(names.value)"
     case .subscribe(let channels): "\(request.id) subscribe \(channels)"
     case .unsubscribe(let channels): "\(request.id) unsubscribe \(channels)"
     case .ping, .role, .vitals, .secret, .track, .wait: "\(request.id) \(request.command)"

@@ -101,12 +101,17 @@ extension Simulation {
 
   func proceed(_ caller: SimulatedService.Caller, in service: SimulatedService) {
     if !caller.tasks.isEmpty {
-      perform(caller.tasks.removeFirst(), in: service, &caller.tasks)
+      // More may be added for this thread meanwhile.
+      var tasks = caller.tasks
+      caller.tasks = []
+      perform(tasks.removeFirst(), in: service, &tasks)
+      caller.tasks = tasks + caller.tasks
     } else if !caller.calls.isEmpty {
       let call = caller.calls.removeFirst()
       make(call, by: caller, in: service)
     } else {
       service.callers.removeAll { $0 === caller }
+      if let owner = caller.owner { service.performers[owner] = nil }
       if let box = caller.box { service.leaveIfUnused(box) }
     }
   }
@@ -218,6 +223,9 @@ extension Simulation {
       note("service \(service.index) resumes \(waiter) \(error.debugDescription)")
       guard let promise = service.promises.removeValue(forKey: waiter) else { return }
       resolve(promise.content, error, in: service)
+      if case .applied(let box, _) = promise.content, promise.flush == nil, error == nil, box.hasGivenUp {
+        recorder.record(.stored(box.place))
+      }
       if let flush = promise.flush { advance(flush, error, in: service) }
       if let box = promise.box { service.leaveIfUnused(box) }
     }
@@ -239,7 +247,8 @@ extension Simulation {
       let replica = service.link.members[box.id]?.replica
       // Only the meta of the newest version is left on the server, and another service may still have its document.
       // Until that is known, the verified version is all that there is to show.
-      guard replica?.online?.repairs.wait?.grace != .antiEntropy else { return }
+      let awaited = replica?.online?.repairs.wait?.stored
+      if let awaited, awaited.meta != nil, awaited.isGone { return }
       // The same content may have got another revision.
       let reflected = max(box.revision, replica?.shown.baseRevision ?? .none)
       if reflected < revision {

@@ -90,8 +90,8 @@ extension Simulation {
     switch request.command {
     case .commit(let commit): names = commit.names
     case .restore(let restore): names = restore.names
-    case .ping, .role, .vitals, .secret, .track, .trackAgain, .summarize, .read, .base, .subscribe, .unsubscribe,
-      .wait:
+    case .ping, .role, .vitals, .secret, .track, .trackAgain, .summarize, .read, .document, .base, .subscribe,
+      .unsubscribe, .wait:
       recordTouch(by: request.command, service)
       try? server.send([request], from: connection.id)
       return
@@ -152,6 +152,7 @@ extension Simulation {
     case .secret(let key, _): recorder.touch([key], by: service)
     case .read(let names), .summarize(let names, _), .trackAgain(let names):
       recorder.touch(names.flatMap { [$0.value, $0.meta] }, by: service)
+    case .document(let names, _): recorder.touch([names.value], by: service)
     case .subscribe(let channels), .unsubscribe(let channels): recorder.touch(channels, by: service)
     default: break
     }

@@ -20,14 +20,14 @@ extension Simulation {
   }
 
   func proceed(_ thread: SimulatedService.Thread, in service: SimulatedService) {
-    guard thread.tasks.isEmpty else { return perform(thread.tasks.removeFirst(), by: thread, in: service) }
+    guard thread.tasks.isEmpty else { return perform(thread.tasks.removeFirst(), in: service, &thread.tasks) }
     switch thread.step {
     case .perform:
       decide(thread, after: .performed([]), in: service)
     case .wait:
       thread.isWoken = false
       decide(thread, after: .nothing, in: service)
-    case .connect(let pass):
+    case .connect(let pass, _):
       if let report = connect(thread, pass, in: service) { decide(thread, after: report, in: service) }
     case .exchange(let connections, var requests, let until):
       guard let purpose = ConnectionPurpose.allCases.first(where: { !requests[$0].isEmpty }) else {
@@ -47,29 +47,12 @@ extension Simulation {
     }
   }
 
-  private func perform(
-    _ task: SimulatedService.Task,
-    by thread: SimulatedService.Thread,
-    in service: SimulatedService
-  ) {
-    switch task {
-    case .encode(let id, let encoding): thread.outcomes.append(encode(encoding, of: id, in: service))
-    case .endedShowing(let box, let toShow, let outcome):
-      thread.outcomes.append((.shown(box.id, toShow, outcome), nil))
-    default: perform(task, in: service, &thread.tasks)
-    }
-  }
-
   private func decide(
     _ thread: SimulatedService.Thread,
     after report: Role<SimulatedConnection>.Report,
     in service: SimulatedService
   ) {
-    thread.step = service.decide { link in
-      for outcome in thread.outcomes { note(outcome, of: thread, &link, service) }
-      return thread.role.next(after: report, in: &link, now: now)
-    }
-    thread.outcomes = []
+    thread.step = service.decide { thread.role.next(after: report, in: &$0, now: now) }
     service.register(thread.role.requests[.writer])
     switch thread.step {
     case .perform(let effects): service.resolve(effects, into: &thread.tasks)
@@ -90,13 +73,15 @@ extension Simulation {
     thread.role.note(outcome.outcome, in: &link, now: now)
   }
 
-  /// A caller sends its own change while the thread sleeps, or leaves it to the thread.
+  /// Sends what was encoded while the thread sleeps, or leaves it to the thread.
   func send(_ outcome: SimulatedOutcome, in service: SimulatedService, _ tasks: inout [SimulatedService.Task]) {
     let thread = service.thread
     service.decide { note(outcome, of: thread, &$0, service) }
     service.register(thread.role.requests[.writer])
-    if !thread.isAsleep {
-      if case .encoded = outcome.outcome { thread.isWoken = true }
+    if service.hasEncodings {
+      note("service \(service.index) sends this together with what is encoded next")
+    } else if !thread.isAsleep {
+      if !thread.role.requests[.writer].isEmpty { thread.isWoken = true }
     } else if let (connection, requests) = thread.role.takeRequests(in: &service.link, now: now) {
       note("service \(service.index) sends \(requests.count) requests itself")
       if connection.isBroken {

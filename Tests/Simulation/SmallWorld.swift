@@ -429,6 +429,7 @@ struct SmallWorld {
       hasher.combine(online.vitals.askAt.map { $0 <= now })
       hasher.combine(online.vitals.asking)
       hasher.combine(online.agenda.contains([.confirmation]))
+      hasher.combine(link.members[id]?.online?.reading.isOwnCheckPlanned)
       hasher.combine(online.agenda.next.map { $0 <= now })
     }
     guard let replica = link.members[id]?.replica else { return }
@@ -485,6 +486,7 @@ struct SmallWorld {
     case .summarize: hasher.combine(3)
     case .trackAgain: hasher.combine(4)
     case .base(let key, _): hasher.combine(key)
+    case .document(let names, _): hasher.combine(names.value)
     case .subscribe(let channels), .unsubscribe(let channels): hasher.combine(channels)
     case .ping, .role, .vitals, .secret: hasher.combine(1)
     case .wait(let wait): hasher.combine(wait)

@@ -29,7 +29,7 @@ package class Box: Observable, @unchecked Sendable {
   @exclusivity(unchecked)
   final var attention: Attention = []
 
-  /// The work for the delivery threads. Guarded by `lock.side`.
+  /// What has to be delivered. Guarded by `lock.side`.
   @exclusivity(unchecked)
   private final var deliveries: Deliveries = []
 
@@ -110,7 +110,7 @@ package class Box: Observable, @unchecked Sendable {
   /// Notifies the handlers of Observation. The new value is visible by now, and the lock is free.
   ///
   /// One thread at a time does so. Any other thread, and an observer that mutates the value, leaves its notification to
-  /// that thread, which continues for ``notificationRounds`` and then hands the rest over to the delivery threads: so no
+  /// that thread, which continues for ``notificationRounds`` and then hands the rest over to a user code thread: so no
   /// thread notifies observers for others without end.
   @inlinable
   final func notifyObservers() {
@@ -152,7 +152,7 @@ package class Box: Observable, @unchecked Sendable {
       notifyRegistrar()
       if endNotifying(after: seen) { return }
     }
-    // Other threads still leave their notifications to the notifying thread, which is a delivery thread from now on.
+    // Other threads still leave their notifications to the notifying thread, which is a user code thread from now on.
     deliver(.notification)
   }
 
@@ -468,7 +468,7 @@ package class Box: Observable, @unchecked Sendable {
 
   // MARK: Deliveries
 
-  /// The work of the delivery threads for this box.
+  /// What user code threads deliver to the observers of this box.
   private struct Deliveries: OptionSet {
     let rawValue: UInt8
 
@@ -479,20 +479,20 @@ package class Box: Observable, @unchecked Sendable {
     /// The same for a value observer.
     static let snapshots = Deliveries(rawValue: 1 << 2)
     static let status = Deliveries(rawValue: 1 << 3)
-    /// A delivery thread serves this box, or is about to.
+    /// A user code thread serves this box, or is about to.
     static let underWay = Deliveries(rawValue: 1 << 7)
   }
 
-  /// Asks the delivery threads for this work. At most one request of each kind waits, however often it is made.
+  /// Asks for this delivery. At most one request of each kind waits, however often it is made.
   private final func deliver(_ delivery: Deliveries) {
     lock.side.lock()
     let isFirst = deliveries.isEmpty
     deliveries.formUnion([delivery, .underWay])
     lock.side.unlock()
-    if isFirst { (persistence?.delivery ?? .local).append(self) }
+    if isFirst { (persistence?.userCode ?? .local).append(BoxObservers(box: self)) }
   }
 
-  /// Called by one delivery thread at a time.
+  /// Called by one thread at a time.
   ///
   /// - Returns: Whether there is more to do by now.
   final func performDeliveries() -> Bool {
@@ -541,11 +541,6 @@ package class Box: Observable, @unchecked Sendable {
     }
   }
 
-  /// Warns that the system has refused to start the delivery thread, which is tried again.
-  final func noteRefusedThread(_ refusal: ThreadStarter.Refusal) {
-    if let persistence { persistence.threadIsRefused(refusal) } else { warnOfRefusedThread(refusal) }
-  }
-
   /// Looks for a closure that runs for a second while something waits for its end. Each box has one look a second at
   /// most.
   private final func watchClosure(after pause: Duration) {
@@ -568,7 +563,7 @@ package class Box: Observable, @unchecked Sendable {
   /// It is used for nothing else, because the warning may call a log handler, which may block.
   private static let closureWatch = DispatchQueue(label: "SharedState.ClosureWatch")
 
-  /// Notifies observers of a remote change on the delivery threads, so that no user code runs on the thread that
+  /// Notifies observers of a remote change on the user code threads, so that no user code runs on the thread that
   /// brought it.
   ///
   /// No other thread depends on the main thread: it notifies its own observers of a change that it brings before it
@@ -618,7 +613,7 @@ package class Box: Observable, @unchecked Sendable {
 
   // MARK: Status
 
-  /// The work for the delivery threads after a change of the status.
+  /// What has to be delivered after a change of the status.
   private enum StatusDelivery {
     /// Nothing, because the status was not read after the last delivery.
     case unneeded
@@ -686,7 +681,7 @@ package class Box: Observable, @unchecked Sendable {
     return (error, sideTable.status.saveError == nil)
   }
 
-  /// Changes the status and notifies its observers on the delivery threads. The closure is called with `lock.side`
+  /// Changes the status and notifies its observers on the user code threads. The closure is called with `lock.side`
   /// held, one call at a time.
   package final func updateStatus(_ update: (inout BoxStatus) -> Void) {
     lock.side.lock()

@@ -1,5 +1,3 @@
-package import SharedStateDependencies
-
 /// How the value of a box is loaded and saved.
 ///
 /// Its methods are called without the box's lock.
@@ -25,37 +23,30 @@ package protocol BoxPersistence: AnyObject, Sendable {
   /// Writes a message about such an error to the log.
   func errorIsUnread(_ message: String)
   /// The threads that notify the observers of changes that came from elsewhere.
-  var delivery: DeliveryThreads { get }
+  var userCode: UserCodeThreads { get }
   /// Warns that user code has blocked others for a second. Called once for each box and kind of code.
   ///
   /// - Parameters:
   ///   - share: The name of the share.
   ///   - place: Where the first share of the value is declared.
   func isBlocked(by code: BlockedCode, share: String, sharedAt place: String?)
-  /// Warns that the system has refused one of those threads, so that observers wait until it starts one. Called once
-  /// until a thread was started.
-  func threadIsRefused(_ refusal: ThreadStarter.Refusal)
 }
 
 /// User code that others wait for.
 package enum BlockedCode: Sendable {
-  /// An observer, on a delivery thread.
+  /// An observer, on a user code thread.
   case observer
   /// A closure of `withLock`.
   case closure
 }
 
 extension BoxPersistence {
-  package var delivery: DeliveryThreads { .local }
+  package var userCode: UserCodeThreads { .local }
 
   package func saveErrorWasRead(_ error: any Error) {}
 
   package func isBlocked(by code: BlockedCode, share: String, sharedAt place: String?) {
     code.warn(of: share)
-  }
-
-  package func threadIsRefused(_ refusal: ThreadStarter.Refusal) {
-    warnOfRefusedThread(refusal)
   }
 }
 

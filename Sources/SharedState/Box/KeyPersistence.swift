@@ -25,6 +25,9 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     var isReloadPending = false
   }
 
+  /// How often a load asks the key at most, if it reports other values meanwhile.
+  private static var attempts: Int { 3 }
+
   private let key: Key
   /// The default.
   private let initialValue: Key.Value
@@ -42,9 +45,9 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
   /// a newer one.
   private let numbers = Atomic<UInt64>(0)
   /// The number of the newest value that was shown; written with the box's lock held.
-  private let shownValue = Atomic<UInt64>(0)
+  private let shownValue = NewestNumber()
   /// The number of the newest outcome that was shown; written while the status is updated.
-  private let shownOutcome = Atomic<UInt64>(0)
+  private let shownOutcome = NewestNumber()
   /// The number of the newest local mutation that was handed to the key.
   private let savedStamp = Atomic<UInt64>(0)
   /// The number of the local mutation that has returned to the default; written with the box's lock held.
@@ -123,7 +126,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     try await limited(to: timeout) { [self] in
       try await withKeyContinuation { continuation in
         self.afterSaves {
-          self.beginLoad(context: .userInitiated) { continuation.resume(with: $0) }
+          self.beginLoad(context: .userInitiated, attempts: Self.attempts) { continuation.resume(with: $0) }
         }
       }
     }
@@ -135,8 +138,10 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     try await Deadline.run(within: timeout, operation: operation) { TimedOutError() }
   }
 
+  /// - Parameter attempts: How often the key is asked at most, if it reports other values meanwhile.
   private func beginLoad(
     context: LoadContext<Key.Value>,
+    attempts: Int = 1,
     completion: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
     guard let box else { return completion(.success(())) }
@@ -166,11 +171,26 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
         $0.local == stamp
       } status: {
         $0.loadsUnderWay -= 1
-      } completion: {
-        end()
+      } completion: { [self] in
+        guard attempts > 1, isReplaced(loaded, number, since: stamp) else { return end() }
+        KeyTasks.$current.withValue(tasks) {
+          afterSaves { [self] in beginLoad(context: context, attempts: attempts - 1, completion: completion) }
+        }
       }
     }
     dependencies.yield { key.load(context: context, continuation: continuation) }
+  }
+
+  /// Whether another value is shown that the key has reported during the load, and no local change since. It may be
+  /// older than the loaded one.
+  private func isReplaced(
+    _ loaded: Result<Key.Value?, any Error>,
+    _ number: UInt64,
+    since stamp: UInt64
+  ) -> Bool {
+    guard !shownValue.precedes(number + 1), case .success(let value?) = loaded else { return false }
+    guard let comparison = box?.comparison(with: value) else { return false }
+    return !comparison.isEqual && comparison.versions.local == stamp
   }
 
   private func receiveChange(_ result: Result<Key.Value?, any Error>) {
@@ -210,7 +230,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     let finish = { @Sendable [self] in
       box.updateStatus {
         status(&$0)
-        if advance(shownOutcome, to: number) { $0.loadError = result.failure }
+        if shownOutcome.advance(to: number) { $0.loadError = result.failure }
       }
       completion()
     }
@@ -234,12 +254,12 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
       show(value, number, receipt, in: box, isInitial: isInitial, if: isWanted, completion: completion)
     }
     let outcome = box.replace(with: value, number: number, isInitial: isInitial) { [weak self] versions in
-      guard let self, isWanted(versions), number > shownValue.load(ordering: .relaxed) else { return .outdated }
+      guard let self, isWanted(versions), shownValue.precedes(number) else { return .outdated }
       // It was compared with a value that is no longer the present one.
       if let comparison, comparison.versions != versions { return .superseded }
       let isEqual = comparison?.isEqual == true
       guard receipt?.sign(shown: versions.remote + (isEqual ? 0 : 1)) ?? true else { return .outdated }
-      shownValue.store(number, ordering: .relaxed)
+      shownValue.advance(to: number)
       if isEqual { return .outdated }
       // A value that came after the reset is not to be deleted.
       resetStamp.store(.max, ordering: .relaxed)
@@ -252,14 +272,6 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
 
   private func nextNumber() -> UInt64 {
     numbers.wrappingAdd(1, ordering: .relaxed).newValue
-  }
-
-  /// Notes the number as shown if it is newer, and returns whether it was. Called by one thread at a time, because a
-  /// lock of the box is held.
-  private func advance(_ shown: borrowing Atomic<UInt64>, to number: UInt64) -> Bool {
-    guard number > shown.load(ordering: .relaxed) else { return false }
-    shown.store(number, ordering: .relaxed)
-    return true
   }
 
   // MARK: Loading and saving at the same time

@@ -103,7 +103,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
   /// - Returns: Whether they are equal, `false` also when the type has no `==`, and the versions of the value that it
   ///   was compared with; `nil` when a closure has the lock.
   func comparison(with value: Value) -> (isEqual: Bool, versions: Versions)? {
-    guard lock.lockUnlessClosure() else { return nil }
+    while !lock.lockUnlessClosure() { if lock.hasClosure { return nil } }
     let (present, versions) = (pointer.pointee, versions)
     unlock()
     return (Equality.areEqual(value, present) == true, versions)
@@ -165,7 +165,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     return outcome
   }
 
-  /// Notifies everyone concerned: waiting tasks immediately, observers on the delivery threads.
+  /// Notifies everyone concerned: waiting tasks immediately, observers on the user code threads.
   private func announce(_ change: RemoteChange<Value>, _ outcome: Replacement) {
     guard outcome == .done else { return }
     releaseSkipped()
@@ -220,7 +220,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
   /// An observer that belongs to the main thread is notified there, also of the present value. Any other observer is
   /// notified of changes made here on the thread that makes them, before its `withLock` returns, unless another thread
   /// is notifying the same observer already. That thread then continues, for ``Box/notificationRounds``, and hands the
-  /// rest over to the delivery threads, which also deliver changes that come from elsewhere. An observer that is slower
+  /// rest over to the user code threads, which also deliver changes that come from elsewhere. An observer that is slower
   /// than the changes has ``ValueObserver/capacity`` of them waiting, and gets the newest value after those.
   /// - Parameters:
   ///   - onMainThread: Whether the observer belongs to the main thread.

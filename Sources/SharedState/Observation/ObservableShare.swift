@@ -7,7 +7,7 @@ package protocol ObservableShare {
 
   /// Reports each change from now on, until the result is released.
   ///
-  /// - Parameter notify: Called with no lock held, on the thread that makes the change or on a delivery thread.
+  /// - Parameter notify: Called with no lock held, on the thread that makes the change or on a user code thread.
   func observeChanges(_ notify: @escaping @Sendable () -> Void) -> any Sendable
 
   /// Lets a tracker see changes of the value, wherever they are made.

@@ -95,7 +95,7 @@ extension Shared {
   /// Makes an observation that delivers the present value and every change, once it is started.
   ///
   /// - Parameter body: Takes the value. Called with no lock held: on the main thread when it is started there,
-  ///   otherwise on the thread that makes the change or on a delivery thread. Two calls overlap only when the share is
+  ///   otherwise on the thread that makes the change or on a user code thread. Two calls overlap only when the share is
   ///   pointed elsewhere.
   package func observation(_ body: @escaping (Value) -> Void) -> ProjectionObservation<Value> {
     ProjectionObservation(projection, body: body)

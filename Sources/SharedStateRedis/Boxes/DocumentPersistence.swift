@@ -40,8 +40,7 @@ private final class DocumentPersistence<Value: Sendable>: BoxPersistence, Replic
   private let name: String
   private let read: @Sendable (Data?) throws(RedisSharedStateError) -> Value
   private let state = Mutex(State())
-  /// The number of the newest state that was shown; written with the box's lock held.
-  private let shownSequence = Atomic<UInt64>(0)
+  private let shownState = NewestNumber()
   private let shownStatus = ShownStatus()
 
   init(
@@ -80,7 +79,7 @@ private final class DocumentPersistence<Value: Sendable>: BoxPersistence, Replic
   // MARK: BoxPersistence
 
   var keyDescription: String { ".redis(\(String(reflecting: name)))" }
-  var delivery: DeliveryThreads { store.delivery }
+  var userCode: UserCodeThreads { store.link.userCode }
   // Nothing is ever saved.
   var reportsUnreadErrors: Bool { false }
 
@@ -99,16 +98,13 @@ private final class DocumentPersistence<Value: Sendable>: BoxPersistence, Replic
   func errorIsUnread(_ message: String) {}
 
   func isBlocked(by code: BlockedCode, share: String, sharedAt place: String?) {
-    store.telemetry.isBlocked(by: code, of: name, sharedAt: place)
-  }
-
-  func threadIsRefused(_ refusal: ThreadStarter.Refusal) {
-    store.telemetry.threadRefused("shared-delivery", refusal)
+    store.link.isBlocked(by: code, of: name, sharedAt: place)
   }
 
   // MARK: ReplicaAttachment
 
   var declaredAt: String? { nil }
+  var isPlain: Bool { false }
   var status: BoxStatus? { state.withLock { $0.box }?.status }
 
   func encode(
@@ -134,7 +130,7 @@ private final class DocumentPersistence<Value: Sendable>: BoxPersistence, Replic
       with: value,
       number: toShow.sequence,
       isInitial: toShow.isInitial,
-      if: { [self] _ in decide(toShow) },
+      if: { [self] _ in shownState.advance(to: toShow.sequence) ? .done : .outdated },
       whenUnlocked: { whenUnlocked(Replica.ShowOutcome($0)) }
     )
     return outcome.map { Replica.ShowOutcome($0) }
@@ -147,13 +143,6 @@ private final class DocumentPersistence<Value: Sendable>: BoxPersistence, Replic
     case .oversized(let bytes): throw .valueTooLarge(name: name, bytes: bytes, maximumBytes: Self.maximumBytes)
     case .document(let document): document
     }
-  }
-
-  /// Called with the box's lock held.
-  private func decide(_ toShow: Replica.StateToShow) -> Replacement {
-    guard toShow.sequence > shownSequence.load(ordering: .relaxed) else { return .outdated }
-    shownSequence.store(toShow.sequence, ordering: .relaxed)
-    return .done
   }
 
   func show(_ change: Replica.StatusChange, number: UInt64) {

@@ -20,8 +20,7 @@ final class RedisPersistence<Value: Codable & Sendable>: ReplicatedPersistence, 
   private let initialValue: Value
   let reportsUnreadErrors = DependencyValues.current.reportsUnreadErrors
   private let state = Mutex(State())
-  /// The number of the newest state that was shown; written with the box's lock held.
-  private let shownSequence = Atomic<UInt64>(0)
+  private let shownState = NewestNumber()
   private let shownStatus = ShownStatus()
 
   init(key: RedisSharedKey<Value>, initialValue: Value) {
@@ -163,7 +162,7 @@ final class RedisPersistence<Value: Codable & Sendable>: ReplicatedPersistence, 
     try await key.store.traced(operation, of: key.name, body)
   }
 
-  var delivery: DeliveryThreads { key.store.delivery }
+  var userCode: UserCodeThreads { key.store.link.userCode }
 
   func saveErrorWasRead(_ error: any Error) {
     guard let error = error as? RedisSharedStateError, case .success(let id) = state.withLock({ $0.membership }) else {
@@ -185,16 +184,13 @@ final class RedisPersistence<Value: Codable & Sendable>: ReplicatedPersistence, 
   var keyDescription: String { key.description }
 
   func isBlocked(by code: BlockedCode, share: String, sharedAt place: String?) {
-    key.store.telemetry.isBlocked(by: code, of: key.name, sharedAt: place)
-  }
-
-  func threadIsRefused(_ refusal: ThreadStarter.Refusal) {
-    key.store.telemetry.threadRefused("shared-delivery", refusal)
+    key.store.link.isBlocked(by: code, of: key.name, sharedAt: place)
   }
 
   // MARK: ReplicaAttachment
 
   var declaredAt: String? { state.withLock { $0.box }?.declaredAt }
+  var isPlain: Bool { options.validate == nil && Value.self is any PlainValue.Type }
   var status: BoxStatus? { state.withLock { $0.box }?.status }
 
   func encode(
@@ -264,9 +260,9 @@ final class RedisPersistence<Value: Codable & Sendable>: ReplicatedPersistence, 
 
   /// Called with the box's lock held.
   private func decide(_ toShow: Replica.StateToShow, _ versions: Versions) -> Replacement {
-    if toShow.sequence <= shownSequence.load(ordering: .relaxed) { return .outdated }
+    guard shownState.precedes(toShow.sequence) else { return .outdated }
     if versions.local != toShow.stamp { return .superseded }
-    shownSequence.store(toShow.sequence, ordering: .relaxed)
+    shownState.advance(to: toShow.sequence)
     return .done
   }
 

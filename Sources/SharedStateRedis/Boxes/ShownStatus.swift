@@ -1,12 +1,11 @@
 import SharedState
-import Synchronization
 
 /// Shows the changes of a status in a box, and ignores each that comes after a newer one of the same kind.
 struct ShownStatus: ~Copyable, Sendable {
-  // The numbers of the newest changes; written while the status is updated.
-  private let loading = Atomic<UInt64>(0)
-  private let loadError = Atomic<UInt64>(0)
-  private let saveError = Atomic<UInt64>(0)
+  // They advance while the status is updated.
+  private let loading = NewestNumber()
+  private let loadError = NewestNumber()
+  private let saveError = NewestNumber()
 
   func show(_ change: Replica.StatusChange, number: UInt64, in box: Box) {
     switch change {
@@ -18,14 +17,12 @@ struct ShownStatus: ~Copyable, Sendable {
 
   private func update(
     _ box: Box,
-    _ newest: borrowing Atomic<UInt64>,
+    _ newest: borrowing NewestNumber,
     _ number: UInt64,
     _ change: (inout BoxStatus) -> Void
   ) {
     box.updateStatus { status in
-      guard number > newest.load(ordering: .relaxed) else { return }
-      newest.store(number, ordering: .relaxed)
-      change(&status)
+      if newest.advance(to: number) { change(&status) }
     }
   }
 }

@@ -156,7 +156,15 @@ package final class HiredisConnection: RedisConnection {
       track(keys, .trackedAgain(id: id))
     case .base(let key, let maximumBytes):
       requirePurpose(.writer)
-      encoder.readBase(at: key, maximumBytes: maximumBytes)
+      encoder.read(key, maximumBytes: maximumBytes)
+      expectations.append(.base(id: id, maximumBytes: maximumBytes))
+    case .document(let key, let maximumBytes):
+      requirePurpose(.writer)
+      if tracksReads {
+        encoder.trackNext()
+        expectations.append(.ignored)
+      }
+      encoder.read(key.value, maximumBytes: maximumBytes)
       expectations.append(.base(id: id, maximumBytes: maximumBytes))
     case .commit(let commit):
       addCommit(commit, batch, index, ScriptAttempt(), isStaged: false)
@@ -277,8 +285,13 @@ package final class HiredisConnection: RedisConnection {
     case .trackedAgain(let id):
       answer(id, Self.failure(reply, "EXISTS") ?? .existing(Int(clamping: reply.integer)))
     case .base(let id, let maximumBytes):
-      let content = reply.kind == .string ? KeptBase.content(reply.data, maximumBytes: maximumBytes) : nil
-      answer(id, Self.failure(reply, "GETRANGE") ?? .base(content))
+      switch (reply.kind, Self.error(reply, "GETRANGE")) {
+      case (.error, .serverError(code: "WRONGTYPE")): answer(id, .base(nil))
+      case (_, let error?): answer(id, .failure(error))
+      default:
+        let content = reply.kind == .string ? KeptBase.content(reply.data, maximumBytes: maximumBytes) : nil
+        answer(id, .base(content))
+      }
     case .values(let read):
       try handleValues(of: read, reply)
     case .metas(let pending):

@@ -1,7 +1,18 @@
+package import SharedStateDependencies
 import Synchronization
 
-/// Opens connections to the server of a configuration.
+/// Opens connections to the server of a configuration: each on a thread of its own, because looking up names, asking
+/// Sentinels and shaking hands wait, and because the program's providers of credentials may block.
 package final class HiredisConnector: RedisConnector {
+  /// An attempt to open a connection.
+  private enum Attempt {
+    case underWay
+    case ended(Result<OpenConnection, RedisSharedStateError>)
+    /// Its result is not wanted any more, but its thread has not ended.
+    case abandoned
+    case endedAbandoned
+  }
+
   private let configuration: RedisConfiguration
   private let dialer: any Dialer
   private let resolver: any EndpointResolver
@@ -9,6 +20,9 @@ package final class HiredisConnector: RedisConnector {
   /// Where the connections of the present pass lead.
   private let route = Mutex<(pass: UInt64, endpoint: RedisEndpoint)?>(nil)
   private let traffic: Traffic?
+  private let threads: ThreadStarter
+  /// By waker, one at a time.
+  private let attempts = Mutex<[ObjectIdentifier: Attempt]>([:])
 
   /// How long an attempt to connect continues after another server has taken over.
   private static let glance = Duration.milliseconds(100)
@@ -16,8 +30,8 @@ package final class HiredisConnector: RedisConnector {
   /// Makes a connector; it connects only when asked.
   ///
   /// - Parameter traffic: Counts the bytes of all connections.
-  package init(configuration: RedisConfiguration, traffic: Traffic? = nil) {
-    (self.configuration, self.traffic) = (configuration, traffic)
+  package init(configuration: RedisConfiguration, traffic: Traffic? = nil, threads: ThreadStarter = .system) {
+    (self.configuration, self.traffic, self.threads) = (configuration, traffic, threads)
     dialer = configuration.makeDialer()
     resolver = configuration.makeResolver(dialer)
   }
@@ -30,16 +44,70 @@ package final class HiredisConnector: RedisConnector {
 
   package var endpoint: RedisEndpoint? { route.withLock { $0?.endpoint } }
 
-  package func connect(
-    purpose: ConnectionPurpose,
+  package func open(
+    _ purpose: ConnectionPurpose,
     pass: UInt64,
     waker: Waker,
     deadline: Instant
-  ) throws(RedisSharedStateError) -> any RedisConnection {
-    // The waker is not watched here, and so keeps a wake-up for the first wait on the connection: a wake-up does not
-    // say whether it is about stopping or about ordinary work, and ordinary work must not end an attempt. Its
-    // descriptor is made now, so that a lack of descriptors is noticed before the handshake, not after it.
+  ) throws(RedisSharedStateError) -> (any RedisConnection)? {
+    // Made on the thread that waits for it, and now, so that a lack of descriptors is noticed before the handshake.
     _ = try waker.descriptor
+    let id = ObjectIdentifier(waker)
+    var deadline = deadline
+    let (isFirst, result) = attempts.withLock { attempts in
+      switch attempts[id] {
+      case .underWay, .abandoned: return (false, Result<OpenConnection, RedisSharedStateError>?.none)
+      case .ended(let result):
+        attempts[id] = nil
+        return (false, result)
+      // The wait for the end of the abandoned attempt does not count.
+      case .endedAbandoned: deadline = max(deadline, .now + configuration.connectTimeout)
+      case nil: break
+      }
+      attempts[id] = .underWay
+      return (true, nil)
+    }
+    guard isFirst else { return try result?.get().connection }
+    do throws(ThreadStarter.Refusal) {
+      // The providers of credentials are user code.
+      try threads.start("redis-connect", stackSize: CoderStack.size) { [self, deadline] in
+        let result = Result { () throws(RedisSharedStateError) in
+          OpenConnection(connection: try connect(purpose, pass: pass, deadline: deadline))
+        }
+        // An abandoned connection is closed by its release, after the lock.
+        attempts.withLock { attempts in
+          if case .underWay = attempts[id] { attempts[id] = .ended(result) } else { attempts[id] = .endedAbandoned }
+        }
+        waker.wake()
+      }
+    } catch {
+      attempts.withLock { $0[id] = nil }
+      throw .outOfThreads(reason: error.reason)
+    }
+    return nil
+  }
+
+  package func stopConnecting(_ waker: Waker) {
+    let id = ObjectIdentifier(waker)
+    // A result is released after the lock.
+    let abandoned = attempts.withLock { attempts in
+      let attempt = attempts[id]
+      switch attempt {
+      case .underWay: attempts[id] = .abandoned
+      case .ended: attempts[id] = nil
+      case .abandoned, .endedAbandoned, nil: break
+      }
+      return attempt
+    }
+    withExtendedLifetime(abandoned) {}
+  }
+
+  /// Opens a connection, on the present thread.
+  private func connect(
+    _ purpose: ConnectionPurpose,
+    pass: UInt64,
+    deadline: Instant
+  ) throws(RedisSharedStateError) -> any RedisConnection {
     let start = Instant.now
     let credentials = try configuration.currentCredentials()
     // The time of a provider does not count: the server is not to blame for it.
@@ -97,7 +165,7 @@ package final class HiredisConnector: RedisConnector {
   /// Sends the commands of the handshake, and handles all replies.
   ///
   /// - Parameter isWanted: Whether the server is still the right one. Asked now and then.
-  /// - Throws: The errors of ``connect(purpose:pass:waker:deadline:)``.
+  /// - Throws: The errors of ``open(_:pass:waker:deadline:)``.
   package func shakeHands(
     over stream: RedisStream,
     _ purpose: ConnectionPurpose,

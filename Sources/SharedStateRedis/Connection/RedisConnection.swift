@@ -57,19 +57,27 @@ package enum Interest: Sendable {
 
 /// Opens connections to the server that a store uses.
 package protocol RedisConnector: Sendable {
-  /// Opens a connection that is ready for use: authenticated, named, on its database, and to a primary.
+  /// Opens a connection that is ready for use: authenticated, named, on its database, and to a primary. Never waits.
   ///
-  /// Blocks the calling thread until then, but no longer than until the deadline. A wake-up in the meantime does not
-  /// end the wait, and is kept for the first wait on the connection.
-  /// - Parameter pass: Connections of one pass lead to one server.
+  /// - Parameters:
+  ///   - pass: Connections of one pass lead to one server.
+  ///   - waker: That of the connection.
+  ///   - deadline: The end of the attempt, which the first of its calls begins.
+  /// - Returns: `nil`: it is not open yet. The waker is woken when it is worth another call.
   /// - Throws: ``RedisSharedStateError``: the server cannot be reached, refuses the credentials or an operation, or is
   ///   no primary.
-  func connect(
-    purpose: ConnectionPurpose,
+  func open(
+    _ purpose: ConnectionPurpose,
     pass: UInt64,
     waker: Waker,
     deadline: Instant
-  ) throws(RedisSharedStateError) -> any RedisConnection
+  ) throws(RedisSharedStateError) -> (any RedisConnection)?
+
+  /// Abandons an attempt. Its waker may be woken once more.
+  func stopConnecting(_ waker: Waker)
+
+  /// Whether it needs no thread, so that a test's world can run the connections on its schedule.
+  var isScheduled: Bool { get }
 
   /// Calls back, from any thread, at each event.
   func onServerEvent(_ callback: @escaping @Sendable (ServerEvent) -> Void)
@@ -87,6 +95,10 @@ extension RedisConnector {
   package func onServerEvent(_ callback: @escaping @Sendable (ServerEvent) -> Void) {}
 
   package func close() {}
+
+  package func stopConnecting(_ waker: Waker) {}
+
+  package var isScheduled: Bool { false }
 }
 
 /// An event at a server that no connection to it shows.
@@ -95,16 +107,6 @@ package enum ServerEvent: Sendable {
   case moved
   /// A Sentinel refuses to announce when another server takes over.
   case unannounced(sentinel: String, RedisSharedStateError)
-}
-
-/// A connector whose connections need no thread, so that a test's world can run them on its schedule.
-package protocol ScheduledConnector: RedisConnector {
-  /// Connects without waiting; `nil`: not now. The waker is woken when it is worth another attempt.
-  /// - Throws: The errors of ``RedisConnector/connect(purpose:pass:waker:deadline:)``.
-  func open(_ purpose: ConnectionPurpose, _ waker: Waker) throws(RedisSharedStateError) -> (any RedisConnection)?
-
-  /// The waker is not woken any more.
-  func stopConnecting(_ waker: Waker)
 }
 
 /// The purpose of a connection; also the last part of its name in CLIENT LIST.
@@ -133,6 +135,9 @@ package struct RedisRequest: Sendable {
     case trackAgain([KeyNames])
     /// Reads values and metas of some keys, each pair at one moment.
     case read([KeyNames])
+    /// Reads the document of a value without its meta, if it has at most so many bytes; answered like a base. From then
+    /// on the value is tracked, where tracking is requested key by key.
+    case document(KeyNames, maximumBytes: Int)
     /// Reads the document that this key keeps, if it has at most so many bytes.
     case base(key: String, maximumBytes: Int)
     /// Runs the commit script.

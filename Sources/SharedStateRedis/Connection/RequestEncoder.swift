@@ -124,7 +124,7 @@ struct RequestEncoder {
   }
 
   /// Reads what a key keeps, and one byte more than its document may have.
-  func readBase(at key: String, maximumBytes: Int) {
+  func read(_ key: String, maximumBytes: Int) {
     formatter.add("GETRANGE") { command in
       command.argument(key)
       command.argument("0")

@@ -41,7 +41,7 @@ final class InProcessConnection: RedisConnection {
 }
 
 /// Opens connections to an ``InProcessRedis``.
-package struct InProcessConnector: ScheduledConnector {
+package struct InProcessConnector: RedisConnector {
   private let server: InProcessRedis
   private let client: String
   private let access: RedisAccess
@@ -53,34 +53,26 @@ package struct InProcessConnector: ScheduledConnector {
     (self.server, self.client, self.access) = (server, client, access)
   }
 
-  /// Waits only while the server is paused.
-  /// - Throws: The error with which the server was set to refuse connections; ``RedisSharedStateError/Code/timedOut``
-  ///   when it stayed paused until the deadline.
-  package func connect(
-    purpose: ConnectionPurpose,
-    pass: UInt64,
-    waker: Waker,
-    deadline: Instant
-  ) throws(RedisSharedStateError) -> any RedisConnection {
-    if let connection = try open(purpose, waker) { return connection }
-    defer { stopConnecting(waker) }
-    while .now < deadline {
-      waker.wait(until: deadline)
-      if let connection = try open(purpose, waker) { return connection }
-    }
-    throw .timedOut(operation: "connect")
-  }
+  package var isScheduled: Bool { true }
 
   package func stopConnecting(_ waker: Waker) { server.perform { $0.stopConnecting(waker) } }
 
-  /// Connects immediately. Returns `nil` while the server is paused; the waker is then woken on resume.
+  /// Connects immediately, unless the server is paused: then it wakes the waker when it resumes.
+  /// - Throws: The error with which the server was set to refuse connections; ``RedisSharedStateError/Code/timedOut``
+  ///   when it stayed paused until the deadline.
   package func open(
     _ purpose: ConnectionPurpose,
-    _ waker: Waker
+    pass: UInt64,
+    waker: Waker,
+    deadline: Instant
   ) throws(RedisSharedStateError) -> (any RedisConnection)? {
     let id = try server.perform { server throws(RedisSharedStateError) in
       try server.connect(name: client, purpose: purpose, access: access, waker: waker)
     }
-    return id.map { InProcessConnection(server: server, id: $0) }
+    guard let id else {
+      if .now < deadline { return nil }
+      throw .timedOut(operation: "connect")
+    }
+    return InProcessConnection(server: server, id: id)
   }
 }

@@ -303,6 +303,10 @@ package struct InProcessServer: Sendable {
       return .existing(names.count { keyspace.value($0.value, at: now) != nil })
     case .read(let names):
       return .values(names.map { keyspace.stored($0, at: now) })
+    case .document(let names, let maximumBytes):
+      guard faults.permits(key: names.value) else { return .failure(Self.denied("GETRANGE", .key)) }
+      watch([names], by: id)
+      return .base(KeptBase.content(keyspace.string(names.value, at: now), maximumBytes: maximumBytes))
     case .base(let key, let maximumBytes):
       guard faults.permits(key: key) else { return .failure(Self.denied("GETRANGE", .key)) }
       return .base(KeptBase.content(keyspace.string(key, at: now), maximumBytes: maximumBytes))

@@ -11,12 +11,14 @@ struct Agenda: Sendable {
     case confirmation
     /// The value expires.
     case expiry
+    /// The service writes the value all the time, and has checked it a moment ago.
+    case ownCheck
     /// The grace period for other services to repair the value is over.
     case grace(Grace)
     /// A request was refused, or proved pointless.
     case retry(LinkState.Retry.Concern)
 
-    static let all = [.hint, .confirmation, .expiry] + Grace.allCases.map(grace) + retries
+    static let all = [.hint, .confirmation, .expiry, .ownCheck] + Grace.allCases.map(grace) + retries
     static let retries = LinkState.Retry.Concern.allCases.map(retry)
   }
 

@@ -1,3 +1,5 @@
+package import SharedState
+
 extension LinkState {
   /// A decided action, with everything that it takes. The shell performs all effects in order, after it has released
   /// the lock, because they may call user code: coders, atomic updates, deinitialisers, log handlers.
@@ -12,7 +14,9 @@ extension LinkState {
     case settled(ReplicaID, RetainedBox?)
     /// Resume waiters: after all earlier effects for the replica in `of`, or immediately if it is `nil`.
     case resume([WaiterID], RedisSharedStateError?, of: ReplicaID?, [WaiterCallback])
-    case answer(WaiterID, StoredValue, WaiterCallback)
+    /// Answers a read of a value that is not shared. The callbacks of keys that are built on a Redis key decode the
+    /// document.
+    case answer(WaiterID, Result<StoredValue?, RedisSharedStateError>, WaiterCallback)
     /// Wake the thread: it has something to do.
     case wake
     /// Log the phase of the session. One that is connected is live.
@@ -41,6 +45,8 @@ extension LinkState {
     case vitalsRefused
     /// A certificate expires soon, or has expired.
     case certificate(RedisStore.Certificate, RedisStore.Certificate.Notice)
+    /// User code has blocked others for a second.
+    case blocked(BlockedCode, name: String, sharedAt: String?)
     /// Log what was decided about a value.
     case decided(name: String, Replica.Action.Summary)
     /// Publish counters, gauges and timers, then report that with ``Measurements/published()``.
@@ -56,47 +62,43 @@ extension LinkState.Effect {
     /// A closure of the program holds the lock of the value that was to be encoded.
     case locked(LinkState.ReplicaID)
     /// A closure of the program holds the lock of the value that was to be shown.
-    case keptBack(LinkState.ReplicaID)
+    case keptBack(LinkState.ReplicaID, sequence: UInt64)
     /// A report of measurements was published, so the next one may follow.
     case published
   }
 
-  /// The owner of the code that an effect may call. Slow code holds up only the effects of its own owner.
+  /// The owner of the user code that effects call. Slow code holds up only the effects of its own owner.
   package enum Owner: Hashable, Sendable {
     case value(LinkState.ReplicaID)
-    /// A waiter whose callback is not ordered with the other effects of a value.
+    /// A waiter for a value that is not shared.
     case waiter(LinkState.WaiterID)
     case log
     case metrics
   }
 
-  /// `nil`: the effect calls nothing that could take long.
-  var owner: Owner? {
-    switch self {
-    case .show(let id, _, _), .encode(let id, _, _, _), .status(let id, _, _, _), .settled(let id, _):
-      .value(id)
-    case .resume(let waiters, _, let id, _): id.map { .value($0) } ?? waiters.first.map { .waiter($0) }
-    // The callbacks of keys that are built on a Redis key decode the document.
-    case .answer(let waiter, _, _): .waiter(waiter)
-    case .wake, .statusChanged: nil
-    case .sessionChanged, .incident, .malformedMessage, .unprovenMessage, .tooFewReplicas, .losesAgain,
-      .trackingRefused, .trackingFutile, .trackingSilent,
-      .closesIdleConnections, .vitalsRefused, .certificate, .decided:
-      .log
-    case .measured: .metrics
-    }
+  /// Where an effect has its place.
+  enum Place {
+    /// It calls no user code, and is performed immediately.
+    case anywhere
+    /// It calls no user code, but comes after all earlier effects of its owner.
+    case behind(Owner)
+    /// It comes between the earlier and the later effects of its owner.
+    case inside(Owner)
   }
 
-  var isDecision: Bool { if case .decided = self { true } else { false } }
-
-  /// Whether this effect makes an earlier one of the same owner pointless.
-  func replaces(_ earlier: Self) -> Bool {
-    switch (self, earlier) {
-    case (.status(_, .loading, _, _), .status(_, .loading, _, _)),
-      (.status(_, .loadError, _, _), .status(_, .loadError, _, _)),
-      (.status(_, .saveError, _, _), .status(_, .saveError, _, _)):
-      true
-    default: false
+  var place: Place {
+    switch self {
+    case .wake, .statusChanged: .anywhere
+    case .resume(_, _, let id, _): id.map { .behind(.value($0)) } ?? .anywhere
+    case .settled(let id, let box): box?.isLast ?? false ? .inside(.value(id)) : .anywhere
+    // A status that was decided behind a value is shown behind it.
+    case .show(let id, _, _), .encode(let id, _, _, _), .status(let id, _, _, _): .inside(.value(id))
+    case .answer(let waiter, _, _): .inside(.waiter(waiter))
+    case .measured: .inside(.metrics)
+    case .sessionChanged, .incident, .malformedMessage, .unprovenMessage, .tooFewReplicas, .losesAgain,
+      .trackingRefused, .trackingFutile, .trackingSilent, .closesIdleConnections, .vitalsRefused, .certificate,
+      .blocked, .decided:
+      .inside(.log)
     }
   }
 }
@@ -104,10 +106,28 @@ extension LinkState.Effect {
 /// The box of a change that is not acknowledged, which is only held, to be released without the lock.
 package struct RetainedBox: @unchecked Sendable {
   // `@unchecked Sendable` is right because the object is only retained and released.
-  private let object: AnyObject
+  private var object: AnyObject
   let since: Instant
+  /// Whether its release ends the box, whose value may have a deinitialiser.
+  private(set) var isLast = false
 
   package init(_ object: AnyObject, since: Instant) {
     (self.object, self.since) = (object, since)
+  }
+
+  /// The box is about to be released. Notes whether nothing else holds it.
+  mutating func beginRelease() { isLast = isKnownUniquelyReferenced(&object) }
+}
+
+extension LinkState.Effect {
+  /// Whether it calls no user code and takes a few microseconds: it changes a status, resumes waiters, or shows a plain
+  /// value.
+  func isQuick(showsPlainValues: Bool) -> Bool {
+    switch self {
+    case .status, .resume: true
+    case .show(_, let toShow, let reference):
+      showsPlainValues && reference.isPlain && toShow.state.content.size <= 256
+    default: false
+    }
   }
 }

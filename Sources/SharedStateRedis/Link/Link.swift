@@ -1,4 +1,3 @@
-import DequeModule
 import Foundation
 import SharedState
 package import SharedStateDependencies
@@ -6,46 +5,35 @@ import Synchronization
 
 /// The shell around ``LinkState``: holds its lock, performs its effects, and runs its thread.
 ///
-/// The lock guards the state machines and is held for their decisions only. Encoding, decoding, showing a value, and
-/// resuming waiters happen after it was released: see ``Job``.
+/// The lock guards the state machines and is held for their decisions only. Resuming waiters happens after it was
+/// released; encoding, decoding, showing a value and everything else that calls user code happens on other threads.
 package final class Link: Sendable {
   struct Guarded {
     var state: LinkState
     var role = Role<OpenConnection>()
     /// Whether a thread has the role.
     var hasThread = false
-    /// Whether that thread is opening connections, which may take long. Others perform all effects then.
-    var isConnecting = false
-    /// Owners whose code kept the thread for so long that another one took over its role, or whose jobs are postponed.
-    var slow: [Job.Owner: SlowOwner] = [:]
-    /// The owners whose jobs are postponed, and the one that had its turn last.
-    var postponed = Deque<Job.Owner>()
-    var served: Job.Owner?
-    /// Numbers the threads.
-    var lastTurn: UInt64 = 0
-    /// How many batches of jobs there were.
-    var batches: UInt64 = 0
-    /// What ``JobWatch`` has seen of them; `nil`: it does not watch.
-    var watched: (batches: UInt64, idleTicks: Int)?
-    /// Since when a job has kept the role because no other thread could be started, and whether the values report
-    /// that.
-    var heldUp: (since: Instant, isReported: Bool)?
+    /// Whether the link was added to the ``ThreadWatch``, because it lacks a thread.
+    var isWatched = false
     /// When to look after the metrics next.
     var measureAt = Instant.past
   }
 
   let guarded: Mutex<Guarded>
+  /// The effects that other threads perform.
+  let queues = Mutex(EffectQueues())
   /// Replicas whose share is gone. A lock of their own guards them, because a share may be released anywhere, even
   /// under `guarded`.
   private let departures = Mutex<[LinkState.ReplicaID]>([])
 
-  let jobs = JobList()
   let loan = Loan()
   let quickEncoding: Duration
   let connector: any RedisConnector
   let connectTimeout: Duration
   let waker: Waker
   let threads: ThreadStarter
+  /// Run the code of the program that effects call, and notify observers.
+  let userCode: UserCodeThreads
   /// Replaces the thread in a test's world.
   let schedule: (any Schedule)?
   let telemetry: LinkTelemetry
@@ -65,10 +53,11 @@ package final class Link: Sendable {
     self.connectTimeout = connectTimeout
     self.telemetry = telemetry
     self.threads = threads
+    userCode = UserCodeThreads(threads: threads)
     quickEncoding = configuration.quickEncoding
     self.onStatusChange = onStatusChange
     // A connection to another process blocks a thread, which a schedule cannot do.
-    let schedule = connector is any ScheduledConnector ? Schedules.current : nil
+    let schedule = connector.isScheduled ? Schedules.current : nil
     self.schedule = schedule
     waker = Waker(on: schedule)
     var state = LinkState(configuration: configuration, seed: Schedules.randomNumber())
@@ -77,12 +66,12 @@ package final class Link: Sendable {
     connector.onServerEvent { [weak self] event in
       switch event {
       // Sends nothing to the present server any more, and connects to the one that has taken over.
-      case .moved: self?.update { $0.state.moved(now: .now) }
+      case .moved: self?.update(servesItself: false) { $0.state.moved(now: .now) }
       case .unannounced(let sentinel, let error): self?.telemetry.failoversUnannounced(by: sentinel, error)
       }
     }
+    userCode.onShortage { [weak self] in self?.noteShortage($0) }
     ForkedChild.watch()
-    if schedule == nil { JobWatch.shared.expect() }
   }
 
   // MARK: Replicas
@@ -91,7 +80,7 @@ package final class Link: Sendable {
   ///
   /// - Parameters:
   ///   - valueType: All shares of a name have the same; `nil`: the replica goes with any of them.
-  ///   - whenJoined: Takes the replica before its first effects are performed, which may run user code.
+  ///   - whenJoined: Takes the replica before its first effects are performed.
   /// - Throws: ``RedisSharedStateError/Code/valueTypeMismatch``,
   ///   ``RedisSharedStateError/Code/stopped``.
   package func join(
@@ -199,6 +188,11 @@ package final class Link: Sendable {
     guarded.withLock { $0.state.discardedWasReported(id) }
   }
 
+  /// User code has blocked others for a second.
+  func isBlocked(by code: BlockedCode, of name: String, sharedAt place: String?) {
+    update { $0.state.emit(.blocked(code, name: name, sharedAt: place)) }
+  }
+
   /// Stops waiting. The callback is not called any more.
   package func forget(_ waiters: [LinkState.WaiterID]) {
     update { guarded in
@@ -228,13 +222,10 @@ package final class Link: Sendable {
   package func stop() -> [String] {
     if ForkedChild.isCurrent { return [] }
     defer { connector.close() }
-    let (pending, isFirst) = update { guarded in
-      let (pending, isFirst) = (guarded.state.pendingNames, guarded.state.session.phase != .stopped)
-      guarded.state.stop()
-      return (pending, isFirst)
+    return update { guarded in
+      defer { guarded.state.stop() }
+      return guarded.state.pendingNames
     }
-    if isFirst, schedule == nil { JobWatch.shared.expectNoMore() }
-    return pending
   }
 
   /// How many replicas have a change that the server has not acknowledged.
@@ -272,13 +263,16 @@ package final class Link: Sendable {
 
   /// Lets the state machines decide, then performs their effects on this thread, without the lock.
   ///
-  /// - Parameter id: The value whose commit this thread sends itself, if nothing is under way.
+  /// - Parameters:
+  ///   - id: The value whose commit this thread sends itself, if nothing is under way.
+  ///   - servesItself: As for ``perform(_:servesItself:)``.
   func update<Result: Sendable>(
     sending id: LinkState.ReplicaID? = nil,
+    servesItself: Bool = true,
     _ body: (inout Guarded) -> Result
   ) -> Result {
     let (result, remaining) = decide(sending: id, body)
-    perform(remaining)
+    perform(remaining, servesItself: servesItself)
     return result
   }
 
@@ -289,15 +283,11 @@ package final class Link: Sendable {
   ) -> (Result, RemainingEffects) {
     let departed = takeDepartures()
     let sender = id.flatMap { loan.isOffered && CoderStack.hasRoom ? $0 : nil }
-    let (result, remaining, needsWatch) = guarded.withLock { guarded -> (Result, RemainingEffects, Bool) in
-      let isBehind = beginDecision(&guarded, departed, sender)
+    return guarded.withLock { guarded -> (Result, RemainingEffects) in
+      beginDecision(&guarded, departed, sender)
       let result = body(&guarded)
-      let (remaining, needsWatch) = endDecision(&guarded, sender, isBehind: isBehind)
-      return (result, remaining, needsWatch)
+      return (result, endDecision(&guarded, sender))
     }
-    // Tries again to start the thread.
-    if needsWatch { JobWatch.shared.add(self) }
-    return (result, remaining)
   }
 
   // Functions of their own, because the compiler generates the code of `decide` for each type of result.
@@ -305,23 +295,19 @@ package final class Link: Sendable {
     _ guarded: inout Guarded,
     _ departed: [LinkState.ReplicaID],
     _ sender: LinkState.ReplicaID?
-  ) -> Bool {
-    let isBehind = guarded.hasLeftEffects
+  ) {
     for id in departed { guarded.state.leave(id) }
-    if let sender, guarded.slow[.value(sender)] == nil { guarded.state.beginCall(of: sender) }
-    return isBehind
+    if let sender, !queues.withLock({ $0.isBusy(.value(sender)) }) { guarded.state.beginCall(of: sender) }
   }
 
-  private func endDecision(
-    _ guarded: inout Guarded,
-    _ sender: LinkState.ReplicaID?,
-    isBehind: Bool
-  ) -> (remaining: RemainingEffects, needsWatch: Bool) {
+  private func endDecision(_ guarded: inout Guarded, _ sender: LinkState.ReplicaID?) -> RemainingEffects {
     var remaining = RemainingEffects()
     if let sender { remaining.direct = guarded.state.endCall(of: sender) }
     startThread(&guarded)
-    takeEffects(of: &guarded, isBehind: isBehind, into: &remaining)
-    return (remaining, schedule == nil && guarded.lacksThread && guarded.beginWatch())
+    takeEffects(of: &guarded, into: &remaining)
+    remaining.needsWatch = guarded.lacksThread && !guarded.isWatched && schedule == nil
+    if remaining.needsWatch { guarded.isWatched = true }
+    return remaining
   }
 
   func takeDepartures() -> [LinkState.ReplicaID] {
@@ -329,80 +315,5 @@ package final class Link: Sendable {
       defer { departures = [] }
       return departures
     }
-  }
-
-  /// Runs on the thread of the caller, whose own value the jobs concern.
-  func perform(_ remaining: RemainingEffects) {
-    wake(remaining)
-    var next = remaining.jobs
-    while !next.isEmpty {
-      var more: [Job] = []
-      for job in next {
-        guard let outcome = perform(job) else { continue }
-        var remaining = RemainingEffects()
-        note(into: &remaining) { guarded, remaining in guarded.note(outcome, &remaining) }
-        wake(remaining)
-        more += remaining.jobs
-      }
-      next = more
-    }
-    if let encoding = remaining.direct { send(encoding) }
-  }
-
-  /// Encodes a change and sends it. If the thread has woken meanwhile, that sends it.
-  private func send(_ encoding: Job) {
-    guard let outcome = perform(encoding) else { return }
-    let isBorrowed = loan.borrow()
-    var remaining = RemainingEffects()
-    let taken = note(into: &remaining) { guarded, remaining in
-      guarded.note(outcome, &remaining)
-      // This thread sends the request.
-      if isBorrowed { remaining.wakesThread = false }
-      return isBorrowed ? guarded.role.takeRequests(in: &guarded.state, now: .now) : nil
-    }
-    if let (open, requests) = taken { write(requests, to: open, &remaining) }
-    if isBorrowed { loan.giveBack() }
-    perform(remaining)
-  }
-
-  /// Writes requests to the borrowed connection without blocking.
-  private func write(_ requests: [RedisRequest], to open: OpenConnection, _ remaining: inout RemainingEffects) {
-    do throws(RedisSharedStateError) {
-      try open.connection.send(requests)
-      // The thread waits for something to read, and for nothing else.
-      if case .socket(_, .readable) = open.connection.interest { return }
-      remaining.wakesThread = true
-    } catch {
-      note(into: &remaining) { guarded, _ in guarded.role.note(.failed(error), in: &guarded.state, now: .now) }
-    }
-  }
-
-  /// Lets the state machines note what a thread without the role has done, and takes the effects of that.
-  private func note<Result: Sendable>(
-    into remaining: inout RemainingEffects,
-    _ body: (inout Guarded, inout RemainingEffects) -> Result
-  ) -> Result {
-    guarded.withLock { guarded in
-      let isBehind = guarded.hasLeftEffects
-      let result = body(&guarded, &remaining)
-      takeEffects(of: &guarded, isBehind: isBehind, into: &remaining)
-      return result
-    }
-  }
-
-  /// Takes the effects of a decision on a thread without the role, which performs them.
-  ///
-  /// - Parameter isBehind: Whether effects were left before. They may be of other values, with slow code, so the link's
-  ///   thread performs them, and these behind them.
-  func takeEffects(of guarded: inout Guarded, isBehind: Bool, into remaining: inout RemainingEffects) {
-    if isBehind { return remaining.wakesThread = true }
-    remaining.add(guarded.state.takeEffects())
-    guarded.setAside(&remaining)
-  }
-
-  /// Called before the jobs run, which may take long: the thread must not wait for a decoder if it has something to
-  /// send.
-  func wake(_ remaining: RemainingEffects) {
-    if remaining.wakesThread { waker.wake() }
   }
 }

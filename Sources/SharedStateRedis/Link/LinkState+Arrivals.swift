@@ -100,6 +100,11 @@ extension LinkState {
       online?.vitals.heard(heard)
     case (.ping, .pong), (.role, .pong), (.subscribeInvalidations, .subscribed), (.unsubscribe, .unsubscribed):
       break
+    case (.compare(let id, let bytes), .base(let content)):
+      compared(id, with: content, bytes: bytes, now: now)
+    case (.compare(let id, _), .failure(let error)) where !error.concernsConnection:
+      online?.verifications.isComparisonRefused = true
+      compared(id, with: nil, bytes: 0, now: now)
     case (.base(let id, let version), .base(let content)):
       received(content, of: version, for: id)
     case (.base(let id, let version), .failure(let error)) where !error.concernsConnection:
@@ -171,6 +176,7 @@ extension LinkState {
       committed(id, reply, operation, now: now)
     case (.commit(let id, let operation, _, _), .failure(let error)):
       members[id]?.online?.reading.turnedDown()
+      members[id]?.turns.interrupted()
       apply(members[id]?.replica.commitRefused(error, operation: operation), to: id, now: now)
       turnedDown(id, now: now)
     case (.replicas(let replicas), .replicas(let shortage)):

@@ -73,6 +73,12 @@ extension LinkState {
     }
   }
 
+  /// Values that were most likely written here, and are checked together.
+  struct OwnChecks {
+    var comparisons: [(id: ReplicaID, names: KeyNames, bytes: Int)] = []
+    var looks = LookBatch()
+  }
+
   /// Takes the first values of some queues, as many as one answer may carry; `nil` if there are none.
   mutating func takeLooks(_ priorities: Reads.Priority..., now: Instant) -> LookBatch? {
     var batch = LookBatch()
@@ -87,6 +93,24 @@ extension LinkState {
       }
     }
     return batch.isEmpty ? nil : batch
+  }
+
+  /// Takes the first values that were most likely written here, as many as answers may carry; `nil` if there are none.
+  mutating func takeOwnChecks(now: Instant) -> OwnChecks? {
+    var (own, count, bytes) = (OwnChecks(), 0, 0)
+    let mayCompare = !(online?.verifications.isComparisonRefused ?? true)
+    while count < Self.keysInOneRead, bytes < Self.bytesInOneRead, let id = online?.reads.popFirst(.ownCheck) {
+      guard let depth = members[id]?.beginRead(from: .ownCheck) else { continue }
+      count += 1
+      bytes += members[id]?.size ?? 0
+      if mayCompare, let (names, bytes) = members[id]?.beginComparison(now: now) {
+        online?.agenda.cancel(Agenda.Item(id: id, cause: .hint))
+        own.comparisons.append((id, names, bytes))
+      } else {
+        look(at: id, depth, in: &own.looks, now: now)
+      }
+    }
+    return count == 0 ? nil : own
   }
 
   private mutating func look(at id: ReplicaID, _ depth: ReadState.Depth, in batch: inout LookBatch, now: Instant) {
@@ -226,7 +250,7 @@ extension LinkState {
 
   mutating func answer(_ waiter: WaiterID, _ stored: StoredValue) {
     guard let callback = waiters.remove(waiter)?.callback else { return }
-    emit(.answer(waiter, stored, callback))
+    emit(.answer(waiter, .success(stored), callback))
     restIfUnused()
   }
 
@@ -270,6 +294,15 @@ extension LinkState.Member {
     }
     let isEnough = depth == .announced || depth == .summary && replica.size > small
     return isEnough ? replica.stored(as: summary) : nil
+  }
+
+  /// Its document is compared, if it is small, and nothing else wants a read; `nil` otherwise.
+  fileprivate mutating func beginComparison(now: Instant) -> (names: KeyNames, bytes: Int)? {
+    guard online?.reading.isComparable ?? false, replica.confirmed.content.document != nil,
+      replica.size <= LinkState.bytesInOneComparison
+    else { return nil }
+    online?.reading.beginComparison(isCommitUnderWay: replica.isCommitUnderWay, now: now)
+    return (replica.names, replica.size)
   }
 
   /// Queues the document for reading. Returns whether a load or an update waits for it; `nil` if it is queued already.

@@ -64,7 +64,7 @@ extension LinkState {
     return true
   }
 
-  /// Slow code keeps the thread, and no other thread can be started. Until that is over (`nil`), values may be stale,
+  /// User code waits, and no thread can be started for it. Until that is over (`nil`), values may be stale,
   /// and their `loadError` says so.
   mutating func heldUp(by error: RedisSharedStateError?) {
     for id in members.ids { apply(members[id]?.replica.heldUp(by: error), to: id) }
@@ -75,9 +75,14 @@ extension LinkState {
     expireWaiters(now: now)
     let instruction = session.instruction(now: now)
     guard case .wait(let until) = instruction else { return instruction }
+    return .wait(until: sleepUntilDeadline(atMost: until))
+  }
+
+  /// The thread begins to sleep until the deadline of a waiter, or this time.
+  mutating func sleepUntilDeadline(atMost until: Instant) -> Instant {
     let deadline = min(waiters.earliestDeadline ?? until, until)
     sleep.begin(until: deadline)
-    return .wait(until: deadline)
+    return deadline
   }
 
   /// Both connections are open.
@@ -166,6 +171,7 @@ extension LinkState {
     // A hundred thousand shares need not learn of every attempt that fails for the same reason.
     for id in known == error ? [] : members.ids {
       members[id]?.online = nil
+      members[id]?.turns.interrupted()
       apply(members[id]?.replica.disconnected(error), to: id)
     }
     for (id, kind) in culprits {

@@ -103,6 +103,7 @@ extension LinkState {
       switch item.cause {
       case .hint: compare(item.id, .announced, now: now)
       case .confirmation, .expiry: check(item.id, .document, now: now)
+      case .ownCheck: if members[item.id]?.online?.reading.isOwnCheckPlanned ?? false { checkOwn(item.id, now: now) }
       case .grace(let grace): apply(members[item.id]?.replica.graceEnded(grace), to: item.id)
       case .retry(let concern): tryAgain(Retry.Key(item.id, concern: concern))
       }
@@ -124,9 +125,16 @@ extension LinkState {
     if !isForbidden(id) { want(id, depth, .check, now: now) }
   }
 
-  /// Checks a value that was most likely written here, unless it is about to be read anyway.
+  /// Checks a value that was most likely written here, unless it is about to be read anyway: soon, but once a second at
+  /// most, so that a service that writes it all the time does not check each of its changes.
   private mutating func checkOwn(_ id: ReplicaID, now: Instant) {
-    if !(members[id]?.online?.reading.isDue ?? true) { want(id, .document, .ownCheck, now: now) }
+    guard !(members[id]?.online?.reading.isDue ?? true) else { return }
+    guard let at = members[id]?.online?.reading.ownCheckAt, at > now else {
+      return want(id, .document, .ownCheck, now: now)
+    }
+    members[id]?.online?.reading.planOwnCheck()
+    let item = Agenda.Item(id: id, cause: .ownCheck)
+    if online?.agenda.moment(of: item) == nil, online?.agenda.plan(item, at: at) ?? false { wake() }
   }
 
   /// Queues a value. The first one of a queue waits, so that others may join it.
@@ -151,19 +159,37 @@ extension LinkState {
     takeWhole(now: now)
     guard online?.verifications.mayBegin(now: now) ?? false else { return }
     // The two queues take turns if both are due, so that neither waits forever.
-    let own = online?.verifications.wasOwn ?? false ? nil : takeOwnLooks(now: now)
-    let other = own == nil ? takeLooks(.check, now: now) : nil
-    guard let looks = own ?? other ?? takeOwnLooks(now: now) ?? takeLooks(.comparison, now: now) else { return }
-    online?.verifications.begin(isOwn: own != nil)
+    if !(online?.verifications.wasOwn ?? false), checkOwn(into: &work, now: now) { return }
+    if let looks = takeLooks(.check, now: now) { return check(looks, into: &work, now: now) }
+    if checkOwn(into: &work, now: now) { return }
+    if let looks = takeLooks(.comparison, now: now) { check(looks, into: &work, now: now) }
+  }
+
+  private mutating func check(_ looks: LookBatch, into work: inout Work, now: Instant) {
+    online?.verifications.begin(isOwn: false)
     summarize(looks, isCheck: true, into: &work, now: now)
   }
 
-  private mutating func takeOwnLooks(now: Instant) -> LookBatch? {
-    guard online?.verifications.mayBeginOwn(now: now) ?? false, let looks = takeLooks(.ownCheck, now: now) else {
-      return nil
+  /// Checks values that were most likely written here. A document that is expected to be known is compared alone.
+  ///
+  /// - Returns: Whether there was any.
+  private mutating func checkOwn(into work: inout Work, now: Instant) -> Bool {
+    guard online?.verifications.mayBeginOwn(now: now) ?? false, let own = takeOwnChecks(now: now) else { return false }
+    let requests = own.comparisons.count + (own.looks.isEmpty ? 0 : 1)
+    online?.verifications.begin(isOwn: true, requests: requests)
+    online?.verifications.tookOwn(own.comparisons.count + own.looks.looks.count, now: now)
+    for (id, names, bytes) in own.comparisons {
+      let command = RedisRequest.Command.document(names, maximumBytes: 2 * bytes + Self.bytesOfSummary)
+      request(.compare(id, bytes: bytes), command, on: .writer, into: &work, now: now)
     }
-    online?.verifications.tookOwn(looks.looks.count, now: now)
-    return looks
+    if !own.looks.isEmpty { summarize(own.looks, isCheck: true, into: &work, now: now) }
+    return true
+  }
+
+  /// The document of a value that was most likely written here has arrived; `nil`: it is missing, or too large.
+  mutating func compared(_ id: ReplicaID, with content: StoredValue.Content?, bytes: Int, now: Instant) {
+    online?.verifications.end(bytes: bytes + Self.bytesOfSummary, now: now)
+    if let member = members[id], member.replica.confirmed.content != content { check(id, .document, now: now) }
   }
 
   /// Anti-entropy: checks the values that were not read, for any reason, within the last interval.

@@ -43,6 +43,8 @@ package struct LinkState: Sendable {
     case read([(id: ReplicaID, number: UInt64)], bytes: Int, Vitals)
     case summarizeOnce(OnceRead)
     case readOnce(WaiterID, bytes: Int)
+    /// Reads a document that is expected to be known. It has about so many bytes.
+    case compare(ReplicaID, bytes: Int)
     /// Reads what the server keeps of a version.
     case base(ReplicaID, Version)
     case commit(ReplicaID, Operation, bytes: Int, sentAt: Instant)
@@ -86,6 +88,8 @@ package struct LinkState: Sendable {
   /// How many requests for summaries may be without an answer. While there are others, a new one has to be full.
   static let summariesUnderWay = 4
   static let bytesInOneRead = 1 << 20
+  /// A larger document is read after its summary, where there is room for it.
+  static let bytesInOneComparison = 1 << 16
   /// The pause after a refused commit until it is tried again.
   static let pauseAfterRefusal = Duration.seconds(2)
 
@@ -144,18 +148,10 @@ package struct LinkState: Sendable {
     return effects
   }
 
-  /// Takes some of the effects. The others stay in order.
-  mutating func takeEffects(where isWanted: (Effect) -> Bool) -> [Effect] {
-    let taken = effects.filter(isWanted)
-    effects.removeAll(where: isWanted)
-    return taken
-  }
-
   /// Whether there are effects to perform.
   var hasEffects: Bool { !effects.isEmpty }
 
-  /// Adds an effect for the measurements if there are any. Only the thread asks, so that no caller runs a metrics
-  /// handler.
+  /// Adds an effect for the measurements if there are any, and none is under way.
   mutating func takeMeasurements() {
     if measurements.isDue { emit(.measured(measurements.take(isStale: isStale))) }
   }
@@ -246,6 +242,7 @@ package struct LinkState: Sendable {
   /// Removes the replica of a share that is gone and has nothing left to save.
   package mutating func leave(_ id: ReplicaID) {
     endEncoding(of: id)
+    members[id]?.unsettled?.beginRelease()
     guard let member = members.remove(id) else { return }
     // A share that is gone keeps its box while the last change is settled elsewhere.
     if let unsettled = member.unsettled {
@@ -391,6 +388,9 @@ package struct LinkState: Sendable {
 
   mutating func emit(_ effect: Effect) { effects.append(effect) }
 
+  /// Puts effects back that were taken, before all others.
+  mutating func putBack(_ taken: [Effect]) { effects.insert(contentsOf: taken, at: 0) }
+
   /// Facts about a server that are reported once, however often the link reconnects.
   enum OnceReport { case trackingRefused, trackingFutile, trackingSilent, vitalsRefused }
 
@@ -423,6 +423,7 @@ package struct LinkState: Sendable {
 
   /// Releases the box of a replica.
   mutating func settle(_ id: ReplicaID) {
+    members[id]?.unsettled?.beginRelease()
     let kept = members[id]?.unsettled.take()
     if kept != nil { measurements.settled() }
     emit(.settled(id, kept))
@@ -436,6 +437,10 @@ package struct LinkState: Sendable {
     for id in ids {
       guard let waiter = waiters.remove(id) else { continue }
       replication.forget(.waiter(id))
+      guard waiter.replica != nil else {
+        emit(.answer(id, error.map { .failure($0) } ?? .success(nil), waiter.callback))
+        continue
+      }
       known.append(id)
       callbacks.append(waiter.callback)
     }

@@ -16,6 +16,8 @@ struct ReadState: Sendable {
     var depth: Depth?
     /// Whether the server has reported a write that no message has explained.
     var isForEdit: Bool
+    /// Whether it is only a check of a value that was most likely written here.
+    var isOwnCheck: Bool
   }
 
   private var wish: Wish?
@@ -31,8 +33,14 @@ struct ReadState: Sendable {
   private var explainsUntil: Instant?
   /// Whether a commit was sent since the last read, so that a reported write is most likely this one.
   private(set) var isCommittedSince = false
+  /// Whether it is to be checked later as a value that was most likely written here.
+  private(set) var isOwnCheckPlanned = false
+  /// Whether its document alone is enough for the read that has begun.
+  private(set) var isComparable = false
   /// When it was read last; `nil` if the first read is still to come.
   private var readAt: Instant?
+  /// When its document alone was compared last. Its meta stays unread, so anti-entropy does not count it.
+  private var comparedAt: Instant?
   /// The part of the anti-entropy interval until the second read. It is 1 after that.
   private var antiEntropyPart: Double
 
@@ -50,6 +58,12 @@ struct ReadState: Sendable {
 
   /// When it is due for anti-entropy; `nil` if its first read is still to come.
   func overdueAt(_ interval: Duration) -> Instant? { readAt.map { $0 + interval * antiEntropyPart } }
+
+  /// When it may be checked as a value that was most likely written here.
+  var ownCheckAt: Instant? { [readAt, comparedAt].compactMap(\.self).max().map { $0 + Verifications.ownPause } }
+
+  /// Plans such a check. The next read of the document makes up for it.
+  mutating func planOwnCheck() { isOwnCheckPlanned = true }
 
   // MARK: Messages and reported writes
 
@@ -94,7 +108,8 @@ struct ReadState: Sendable {
     wish = Wish(
       priority: min(before?.priority ?? priority, priority),
       depth: [before?.depth, depth].compactMap(\.self).max(),
-      isForEdit: depth == nil || before?.isForEdit ?? false
+      isForEdit: depth == nil || before?.isForEdit ?? false,
+      isOwnCheck: priority == .ownCheck && before?.isOwnCheck ?? true
     )
     guard !isAlone, wish?.priority != before?.priority, entries & priority.bit == 0 else { return false }
     entries |= priority.bit
@@ -118,8 +133,10 @@ struct ReadState: Sendable {
   mutating func take(isAwaited: Bool) -> Depth {
     let taken = wish.take()
     isLookingForEdit = taken?.priority == .check && taken?.depth == nil
-    let isForEdit = taken?.isForEdit ?? false
-    return isAwaited || isForEdit ? .document : taken?.depth ?? .summary
+    isComparable = !isAwaited && taken?.isOwnCheck ?? false
+    let needsDocument = isAwaited || isOwnCheckPlanned || taken?.isForEdit ?? false
+    isOwnCheckPlanned = false
+    return needsDocument ? .document : taken?.depth ?? .summary
   }
 
   /// Its summary is requested, which tracks it as well. Returns whether nothing was read before.
@@ -146,6 +163,12 @@ struct ReadState: Sendable {
   mutating func beginDocument(isCommitUnderWay: Bool, now: Instant) {
     queuedDocument = nil
     (readAt, isCommittedSince) = (now, isCommitUnderWay)
+  }
+
+  /// Its document is compared, which tracks it as well.
+  mutating func beginComparison(isCommitUnderWay: Bool, now: Instant) {
+    isTrackingQueued = false
+    (comparedAt, isCommittedSince) = (now, isCommitUnderWay)
   }
 
   // MARK: Tracking

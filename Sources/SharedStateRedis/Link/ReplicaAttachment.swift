@@ -11,6 +11,8 @@ package typealias AtomicUpdate = @Sendable (UnsafeMutableRawPointer) -> Bool
 package protocol ReplicaAttachment: AnyObject, Sendable {
   /// The file and line of the share that made the box.
   var declaredAt: String? { get }
+  /// Whether its values are decoded and shown without code of the program.
+  var isPlain: Bool { get }
   /// Whether the value is loading, and its errors; `nil`: the box is gone.
   var status: BoxStatus? { get }
   /// Takes the newest value, to be committed, and makes documents of it; from then on the next mutation is reported
@@ -41,8 +43,9 @@ package protocol ReplicaAttachment: AnyObject, Sendable {
 /// Refers weakly to an attachment. An object, because a weak reference is expensive to copy and to move.
 package final class AttachmentReference: Sendable {
   weak let attachment: (any ReplicaAttachment)?
+  let isPlain: Bool
 
   init(_ attachment: (any ReplicaAttachment)?) {
-    self.attachment = attachment
+    (self.attachment, isPlain) = (attachment, attachment?.isPlain ?? false)
   }
 }

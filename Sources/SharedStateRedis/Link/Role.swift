@@ -1,23 +1,20 @@
 /// The work for both connections of a link, as a pure value.
 ///
-/// The thread that has the role asks for the next step, takes that step without the lock, and reports the result before
-/// it asks again. It performs the resulting effects itself, one by one: most of them take microseconds, and handing
-/// each to another thread would take longer. When an effect takes too long, the role goes to a new thread, which
-/// continues from the state kept here. The old thread only finishes that effect, and others that have come up for the
-/// same owner meanwhile, and then ends. This is the leader and followers pattern, combined with the way Go's scheduler
-/// retakes a processor from a thread that is in a system call.
+/// The link's thread asks for the next step, takes that step without the lock, and reports the result before it asks
+/// again. It does not wait for effects, which other threads may perform: see ``EffectQueues``.
 package struct Role<Connection> {
   package typealias Connections = PerConnection<Connection>
   package typealias Requests = PerConnection<[RedisRequest]>
 
   /// What the thread does without the lock.
   package enum Step {
-    /// Perform these effects, in order. A thread that has just got the role first performs those left by another one.
+    /// Perform these effects, in order, or have them performed.
     case perform([LinkState.Effect])
     /// Wait, unless woken.
     case wait(until: Instant)
-    /// Open both connections, to one server.
-    case connect(epoch: UInt64)
+    /// Open both connections, to one server, or go on with that. Ask again at this time at the latest, and at a
+    /// wake-up.
+    case connect(epoch: UInt64, until: Instant)
     /// Send, then wait for something to arrive, unless woken.
     case exchange(Connections, Requests, until: Instant)
     case close(Connections)
@@ -27,9 +24,9 @@ package struct Role<Connection> {
 
   /// The result of a step.
   package enum Report {
-    /// The thread has waited, or closed the connections, or has just got the role.
+    /// The thread has waited, or closed the connections, or has just begun.
     case nothing
-    /// The effects were performed; some may have been postponed.
+    /// The effects were performed, with these outcomes, or are performed by other threads.
     case performed([LinkState.Effect.Outcome])
     case opened(Connections, PerConnection<ServerFacts>)
     /// The connections could not be opened, or one of them broke.
@@ -74,7 +71,7 @@ package struct Role<Connection> {
       case .wait(let until): return .wait(until: until)
       case .connect(let epoch):
         self.epoch = epoch
-        return .connect(epoch: epoch)
+        return .connect(epoch: epoch, until: link.sleepUntilDeadline(atMost: .never))
       case .exit: return .end
       }
     }
@@ -89,6 +86,8 @@ package struct Role<Connection> {
       for outcome in outcomes { note(outcome, in: &link, now: now) }
     case .opened(let connections, let facts):
       self.connections = connections
+      // The thread is awake.
+      _ = link.sleep.end()
       link.connected(facts, epoch: epoch, now: now)
     case .failed(let error): link.failed(epoch: epoch, error: error, now: now)
     case .arrived(let arrivals):
@@ -123,8 +122,11 @@ package struct Role<Connection> {
     switch outcome {
     case .shown(let id, let toShow, let outcome): link.endedShowing(toShow, of: id, outcome: outcome)
     case .locked(let id): link.locked(id)
-    case .keptBack(let id): link.keptBack(id)
-    case .published: link.measurements.published()
+    case .keptBack(let id, let sequence): link.keptBack(id, sequence: sequence)
+    case .published:
+      link.measurements.published()
+      // The thread may have ended.
+      link.takeMeasurements()
     case .encoded(let id, let encoded, let isQuick):
       // The request is registered with the connection that is open now.
       if let request = link.encoded(id, encoded, isQuick: isQuick, now: now) { requests[.writer].append(request) }

@@ -35,14 +35,12 @@ struct Turns: Sendable {
   /// - Parameters:
   ///   - isRepeated: Whether it is made again, on top of what a conflict brings, and not given up.
   ///   - known: The confirmed version.
-  /// - Returns: The reservation to ask for, in milliseconds; 0: none.
+  /// - Returns: The reservation to ask for, in milliseconds, which the script bounds; 0: none.
   mutating func send(isRepeated: Bool, over known: Revision) -> UInt64 {
     (heldAt, sentOver) = (nil, known)
     isAsking =
       isRepeated && losses >= Self.lossesBeforeReservation && commitsSince + 1 >= Self.commitsForReservation
-    guard isAsking else { return 0 }
-    let longest = Double(CommitScript.longestReservationInMilliseconds)
-    return UInt64(min(max(attempt * 2 / .milliseconds(1), Double(Self.shortest)), longest))
+    return isAsking ? UInt64(max(attempt * 2 / .milliseconds(1), Double(Self.shortest))) : 0
   }
 
   /// A commit was answered.
@@ -65,6 +63,9 @@ struct Turns: Sendable {
       turnedAwayAt = now
     }
   }
+
+  /// The connection is lost, or a commit was refused: the time until the next answer is not that of an attempt.
+  mutating func interrupted() { conflictedAt = nil }
 
   /// Whether a newer version ends the wait for the holder of a reservation: it is most likely the holder's.
   mutating func endHold(at confirmed: Revision) -> Bool {

@@ -10,6 +10,8 @@ struct Verifications: Sendable {
   private static let bytesPerSecond = 16 << 20
   /// The maximum number of values written here that are checked each second.
   private static let ownPerSecond = 5_000
+  /// The shortest time between two checks of a value that is written here all the time.
+  static let ownPause = Duration.seconds(1)
   /// The shortest time between two comparisons of all values.
   private static let pauseBehindWhole = Duration.seconds(2)
   /// How long a message explains the invalidation that follows it. A busy thread may notice that late.
@@ -27,7 +29,12 @@ struct Verifications: Sendable {
   private(set) var nextOwnAt: Instant?
   /// Whether the last batch was one of values that were most likely written here.
   private(set) var wasOwn = false
-  private(set) var isUnderWay = false
+  /// How many requests of the batch under way have no answer.
+  private var unanswered = 0
+  /// How many bytes the others have brought.
+  private var bytesOfBatch = 0
+  /// Whether the server refuses to read a document that may be too large.
+  var isComparisonRefused = false
   /// The earliest moment of the next comparison of all values.
   private var wholeAt: Instant?
   /// Whether all values have to be compared, because any key may have been written.
@@ -35,6 +42,8 @@ struct Verifications: Sendable {
   /// The values to be tracked again, and when.
   private var untracked = Deque<ReplicaID>()
   private var trackAt: Instant?
+
+  var isUnderWay: Bool { unanswered > 0 }
 
   /// Whether nothing is compared at present.
   var isAtRest: Bool { !isUnderWay && !isWholeDue }
@@ -76,13 +85,15 @@ struct Verifications: Sendable {
     nextOwnAt = now + .seconds(1) * (Double(count) / Double(Self.ownPerSecond))
   }
 
-  /// A batch is sent.
-  mutating func begin(isOwn: Bool) { (wasOwn, isUnderWay) = (isOwn, true) }
+  /// A batch of so many requests is sent.
+  mutating func begin(isOwn: Bool, requests: Int = 1) { (wasOwn, unanswered, bytesOfBatch) = (isOwn, requests, 0) }
 
-  /// A batch was answered. The more bytes it brought, the longer the next one waits.
+  /// A request of the batch was answered. The more bytes they brought, the longer the next batch waits.
   mutating func end(bytes: Int, now: Instant) {
-    isUnderWay = false
-    let seconds = Double(bytes) / Double(Self.bytesPerSecond)
+    bytesOfBatch += bytes
+    unanswered -= 1
+    guard unanswered <= 0 else { return }
+    let seconds = Double(bytesOfBatch) / Double(Self.bytesPerSecond)
     nextAt = now + max(Self.pause, .seconds(1) * seconds)
   }
 

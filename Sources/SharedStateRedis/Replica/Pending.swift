@@ -132,7 +132,7 @@ struct Pending: Sendable {
     return postponed.take()?.waiters
   }
 
-  /// A closure of the program is using the value, so that its snapshot has to wait.
+  /// A closure of the program is using the value, so that its snapshot or its check has to wait.
   mutating func postpone(isLocked: Bool, _ waiters: Waiters) {
     isUnchecked = true
     postponed = Postponement(isLocked: isLocked, waiters: waiters)
@@ -164,22 +164,13 @@ struct Pending: Sendable {
   /// Removes and returns the check that has ended; `nil`: none was under way.
   mutating func endCheck() -> Check? { check.take() }
 
-  /// A closure of the program is using the value, so that its check has to wait.
-  mutating func postpone(_ check: Check) {
-    let waiters = takePostponed() ?? Waiters()
-    postpone(isLocked: !check.isUnlocked, waiters)
-  }
-
   /// The checked change is discarded. Only a change made since the check began is still to be sent.
   ///
   /// - Returns: The waiters.
   mutating func takeRefused() -> Waiters {
     isChanged = isUnchecked
-    defer { (waiters, postponed) = (Waiters(), nil) }
-    guard let earlier = postponed?.waiters else { return waiters }
-    var all = waiters
-    all.merge(earlier)
-    return all
+    defer { waiters = Waiters() }
+    return waiters
   }
 
   // MARK: After a snapshot

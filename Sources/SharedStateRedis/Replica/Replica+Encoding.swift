@@ -128,7 +128,7 @@ extension Replica {
   /// A closure of the program is using the value, so the snapshot is taken after ``unlocked()``.
   package mutating func locked() -> [Action] {
     if let check = pending.endCheck() {
-      pending.postpone(check)
+      pending.postpone(isLocked: !check.isUnlocked, Waiters())
       return advance()
     }
     guard let encoding = outgoing.encoding, encoding.work.isOfChange else { return [] }

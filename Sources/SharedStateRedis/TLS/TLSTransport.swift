@@ -83,14 +83,14 @@
       }
     }
 
-    /// The deadline is checked even when data arrives: a server that keeps sending must not extend it.
+    /// The deadline is checked even when data arrives: partial data does not extend it.
     private func wait(
       for wanted: Readiness,
       until deadline: Instant,
       _ hasHeard: Bool
     ) throws(RedisSharedStateError) {
       guard Instant.now < deadline, try !base.wait(for: wanted, until: deadline).isEmpty else {
-        let hint = hasHeard ? "" : ", without any answer; a port that does not speak TLS does that"
+        let hint = hasHeard ? "" : ", without any answer; is this a plain port?"
         throw .timedOut(operation: "the TLS handshake\(hint)")
       }
     }

@@ -11,7 +11,7 @@ package final class LinkTelemetry: Sendable {
   private let isInProcess: Bool
   /// How the server is found; `nil`: it is in this process, or its address is not usable.
   private let location: RedisLocation?
-  private let label: String
+  let label: String
   /// Where the present connection leads, or the last one.
   private let endpoint: @Sendable () -> RedisEndpoint?
   let metrics: StoreMetrics
@@ -144,8 +144,8 @@ package final class LinkTelemetry: Sendable {
         metadata
       )
     case .gaveUp(let error):
-      let name = RedisName.printable(name)
-      log("A local change was given up.", .error, of: "given_up", ["name": "\(name)", "error": "\(error)"])
+      let metadata: Logger.Metadata = ["name": "\(RedisName.printable(name))", "error": "\(error)"]
+      log("A local change was rejected and will not be sent.", .error, of: "given_up", metadata)
     case .undecodable(let error, let lastCommit, let isDefault):
       var metadata: Logger.Metadata = ["name": "\(name)", "error": "\(error)"]
       if let lastCommit {
@@ -359,7 +359,7 @@ package final class LinkTelemetry: Sendable {
     // The secret is read next, and proves most of those that follow.
     guard isNews else { return count("unproven_messages") }
     log(
-      "An announcement that does not prove its origin was discarded; the value is read instead.",
+      "Discarded an unauthenticated message; the value is read instead.",
       .warning,
       of: "unproven_messages",
       ["channel": "\(channel)"]

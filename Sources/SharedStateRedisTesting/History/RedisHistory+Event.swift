@@ -31,6 +31,8 @@ extension RedisHistory {
     case notEncodable(Box, through: Int)
     /// The program was informed that these changes are saved.
     case saved(Box, through: Int)
+    /// A save by the program has found its value stored. A change that was given up before it is outdated.
+    case stored(Box)
     /// The program was informed either that every change of a service so far is saved, apart from those still being
     /// sent, or that a change was given up.
     case flushed(service: String, reportsGivenUp: Bool)

@@ -9,13 +9,17 @@ struct ProxyTests {
   private struct Proxy: RedisConnector {
     let connectors: PerConnection<HiredisConnector>
 
-    func connect(
-      purpose: ConnectionPurpose,
+    func open(
+      _ purpose: ConnectionPurpose,
       pass: UInt64,
       waker: Waker,
       deadline: Instant
-    ) throws(RedisSharedStateError) -> any RedisConnection {
-      try connectors[purpose].connect(purpose: purpose, pass: pass, waker: waker, deadline: deadline)
+    ) throws(RedisSharedStateError) -> (any RedisConnection)? {
+      try connectors[purpose].open(purpose, pass: pass, waker: waker, deadline: deadline)
+    }
+
+    func stopConnecting(_ waker: Waker) {
+      for connector in connectors.values { connector.stopConnecting(waker) }
     }
   }
 

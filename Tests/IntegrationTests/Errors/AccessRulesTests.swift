@@ -12,7 +12,7 @@ struct AccessRulesTests {
   @Test("The access rules are the ones that the article shows")
   func article() throws {
     let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../../Sources/SharedStateRedis/SharedStateRedis.docc/RunningIt.md")
+      .appending(path: "../../../Sources/SharedStateRedis/SharedStateRedis.docc/Rights.md")
     let text = try String(contentsOf: path, encoding: .utf8).split(whereSeparator: \.isWhitespace)
       .joined(separator: " ").replacing(" >password", with: "")
     let rules = [

@@ -36,8 +36,8 @@ struct GivenUpTests {
     #expect(try backend.get("other") == "1")
     try await store.flush(within: patience)
     for name in ["number", "text"] {
-      try await eventually("the log mentions \(name)") { !journal.entries("given up", name: name).isEmpty }
-      #expect(journal.entries("given up", name: name).map(\.level) == [.error])
+      try await eventually("the log mentions \(name)") { !journal.entries(Journal.rejected, name: name).isEmpty }
+      #expect(journal.entries(Journal.rejected, name: name).map(\.level) == [.error])
     }
   }
 

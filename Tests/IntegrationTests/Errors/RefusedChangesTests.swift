@@ -75,8 +75,8 @@ struct RefusedChangesTests {
     try await share.load()
     #expect(share.wrappedValue == Rates(maximum: 20))
     #expect(try backend.get("rates") == stored)
-    try await eventually("it is logged") { journal.entries("given up", name: "rates").map(\.level) == [.error] }
-    #expect(journal.entries("given up", name: "rates").first?.error == error?.description)
+    try await eventually("it is logged") { journal.entries(Journal.rejected, name: "rates").map(\.level) == [.error] }
+    #expect(journal.entries(Journal.rejected, name: "rates").first?.error == error?.description)
 
     share.withLock { $0.note = "valid" }
     try await share.save()

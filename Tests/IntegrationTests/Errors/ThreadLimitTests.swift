@@ -3,6 +3,7 @@ import SharedState
 import SharedStateDependencies
 import SharedStateRedis
 import SharedStateRedisTesting
+import Synchronization
 import Testing
 
 /// At the limit, the tests wait without a task, which may need a thread, too.
@@ -39,91 +40,121 @@ struct ThreadLimitTests {
     #expect(try server.command("GET", "count").text == "2")
   }
 
-  @Test("Slow user code at the thread limit is reported until another thread can serve the store")
-  func slowCode() async throws {
-    let server = try PrivateRedisServer()
-    let url = server.url
-    await #expect(processExitsWith: .success) { [url = url as String] in
-      Watchdog.start(endingWith: 1)
-      let journal = Journal()
+  /// A store at the limit, whose only thread for user code runs a slow update, and which another service's change of
+  /// another value reaches meanwhile.
+  private struct Held {
+    let journal = Journal()
+    let gate = Gate()
+    let store: RedisStore
+    let slow: Shared<Int>
+    let quick: Shared<Quick>
+    let updating: Task<Void, any Error>
+
+    init(_ url: String) async throws {
       var configuration = try RedisConfiguration(url: url)
       configuration.retryQuickly(label: "service")
-      let store = RedisStore(configuration, logger: journal.logger("service"))
-      let (slow, quick) = (
-        Shared(wrappedValue: 0, .redis("slow", store: store)), Shared(wrappedValue: 0, .redis("quick", store: store))
-      )
+      store = RedisStore(configuration, logger: journal.logger("service"))
+      slow = Shared(wrappedValue: 0, .redis("slow", store: store))
+      quick = Shared(wrappedValue: Quick(), .redis("quick", store: store))
+      let others = Shared(wrappedValue: Quick(), .redis("quick", store: RedisStore(configuration, logger: quiet)))
       try await slow.load()
-      try await quick.load()
-      let gate = Gate()
-      defer { gate.open() }
-      let updating = Task {
+      for share in [quick, others] { try await share.load() }
+      updating = Task { [slow, gate] in
         try await slow.updateAtomically { value in
           ThreadLimit.reach()
           gate.pass()
           value += 1
         }
       }
-      waitOnThisThread { gate.arrivals == 1 && !journal.entries("starts no more threads").isEmpty }
-      waitOnThisThread { (quick.loadError as? RedisSharedStateError)?.code == .outOfThreads }
-      #expect(store.status == .connected)
+      waitOnThisThread { [gate] in gate.arrivals == 1 }
+      others.withLock { $0.number = 1 }
+      waitOnThisThread { [journal] in !journal.entries("starts no more threads").isEmpty }
+    }
+  }
+
+  @Test("At the thread limit, slow user code delays other values until a thread can be started, and they report that")
+  func slowCode() async throws {
+    let server = try PrivateRedisServer()
+    let url = server.url
+    await #expect(processExitsWith: .success) { [url = url as String] in
+      Watchdog.start(endingWith: 1)
+      let held = try await Held(url)
+      defer { held.gate.open() }
+      waitOnThisThread { (held.quick.loadError as? RedisSharedStateError)?.code == .outOfThreads }
+      #expect(held.store.status == .connected && held.quick.wrappedValue.number == 0)
       ThreadLimit.lift()
-      waitOnThisThread { quick.loadError == nil }
-      quick.withLock { $0 = 1 }
-      try await quick.save()
-      #expect(gate.arrivals == 1)
-      gate.open()
-      try await updating.value
-      #expect(journal.entries("starts no more threads").count == 1)
+      waitOnThisThread { held.quick.loadError == nil && held.quick.wrappedValue.number == 1 }
+      held.quick.withLock { $0.number = 2 }
+      try await held.quick.save()
+      #expect(held.gate.arrivals == 1)
+      held.gate.open()
+      try await held.updating.value
+      #expect(held.journal.entries("starts no more threads").count == 1)
     }
     #expect(try server.command("GET", "slow").text == "1")
   }
 
-  @Test("Slow user code that returns at the thread limit lets its thread serve the store again")
+  @Test("Slow user code that returns at the thread limit lets its thread serve the other values again")
   func slowCodeReturns() async throws {
     let server = try PrivateRedisServer()
     let url = server.url
     await #expect(processExitsWith: .success) { [url = url as String] in
       Watchdog.start(endingWith: 1)
-      let journal = Journal()
-      let configuration = try RedisConfiguration(url: url)
-      let store = RedisStore(configuration, logger: journal.logger("service"))
-      @Shared(.redis("count", store: store)) var count = 0
-      try await $count.load()
-      let share = $count
-      let gate = Gate()
-      let updating = Task {
-        try await share.updateAtomically { value in
-          ThreadLimit.reach()
-          gate.pass()
-          value += 1
-        }
-      }
-      waitOnThisThread { !journal.entries("starts no more threads").isEmpty }
-      gate.open()
-      waitOnThisThread { share.wrappedValue == 1 }
-      share.withLock { $0 = 2 }
-      waitOnThisThread { store.pendingChanges == 0 }
-      #expect(store.status == .connected)
+      let held = try await Held(url)
+      held.gate.open()
+      waitOnThisThread { held.slow.wrappedValue == 1 && held.quick.wrappedValue.number == 1 }
+      held.slow.withLock { $0 = 2 }
+      waitOnThisThread { held.store.pendingChanges == 0 && held.quick.loadError == nil }
+      #expect(held.store.status == .connected)
       ThreadLimit.lift()
-      try await updating.value
+      try await held.updating.value
     }
-    #expect(try server.command("GET", "count").text == "2")
+    #expect(try server.command("GET", "slow").text == "2")
   }
 
-  @Test("A store that cannot start its deadline thread still connects and logs this once")
-  func deadlines() async throws {
+  @Test("A small value of a type without code of the program is shown without another thread")
+  func plainValue() async throws {
+    let (server, threads) = (InProcessRedis(), ThreadStarter { $0 == "user-code" })
+    let writer = RedisStore.inProcess(server).endingWithTest
+    let reader = RedisStore(
+      connector: InProcessConnector(server, client: "reader"),
+      configuration: .inProcess,
+      isInProcess: true,
+      logger: quiet,
+      threads: threads
+    ).endingWithTest
+    @Shared(.redis("flags", store: writer)) var written: [String: Bool] = [:]
+    @SharedReader(.redis("flags", store: reader)) var flags: [String: Bool] = [:]
+    try await $flags.load(within: patience)
+    $written.withLock { $0["new"] = true }
+    try await eventually("the flag is shown") { flags["new"] == true }
+  }
+
+  @Test("A store that is refused threads for user code connects and saves", arguments: [1, 100])
+  func userCode(refusals: Int) async throws {
     let journal = Journal()
+    let left = Atomic(refusals)
     let store = RedisStore(
       connector: InProcessConnector(InProcessRedis(), client: "service"),
       configuration: .inProcess,
       isInProcess: true,
       logger: journal.logger("service"),
-      threads: ThreadStarter { $0 == "redis-deadlines" }
+      threads: ThreadStarter { name in
+        name == "user-code" && left.wrappingSubtract(1, ordering: .relaxed).oldValue > 0
+      }
     ).endingWithTest
     @Shared(.redis("count", store: store)) var count = 0
-    try await $count.save()
-    #expect(journal.entries("starts no more threads").count == 1)
+    try await $count.save(within: patience)
+    // A thread that calls the store may have run the code itself before others were refused.
+    #expect(left.load(ordering: .relaxed) < refusals)
+    // A refusal that a caller made up for is no shortage.
+    #expect(journal.entries("starts no more threads").count <= 1)
   }
+}
+
+/// A value that is decoded by code of the program.
+private struct Quick: Codable, Sendable {
+  var number = 0
 }
 
 /// The limit of threads of this process, which a test has started for itself.

@@ -105,13 +105,14 @@ struct BoundedTests {
     let (gate, journal) = (Gate(), Journal())
     defer { gate.open() }
     let writer = try backend.store("writer")
-    // The store's first log line blocks on its own thread; its second line is the name.
+    // The store's first log line blocks all others.
     let stuck = try backend.store("stuck", logger: .waiting(at: gate))
     let other = try backend.store("other", logger: journal.logger("other"))
     let written = Shared(wrappedValue: 0, .redis("count", store: writer))
     let release = DispatchSemaphore(value: 0)
+    let blocked = Atomic(0)
     defer { for _ in 0..<2 { release.signal() } }
-    for store in [stuck, other] {
+    for (index, store) in [stuck, other].enumerated() {
       let read = Shared(wrappedValue: 0, .redis("count", store: store))
       try await read.load()
       try await gate.isReached()
@@ -119,15 +120,13 @@ struct BoundedTests {
       withObservationTracking {
         _ = read.wrappedValue
       } onChange: {
+        blocked.add(1, ordering: .relaxed)
         release.waitInTime()
       }
       written.withLock { $0 = value }
-      if store === stuck {
-        try await gate.isReached(by: 2)
-      } else {
-        try await eventually("it is logged") { !journal.entries("has blocked", of: "other", name: "count").isEmpty }
-      }
+      try await eventually("the observer blocks") { blocked.load(ordering: .relaxed) == index + 1 }
     }
+    try await eventually("it is logged") { !journal.entries("has blocked", of: "other", name: "count").isEmpty }
   }
 
   @Test(

@@ -134,7 +134,7 @@ struct ConflictsTests {
     try await pair.first.reset()
     try pair.backend.reunite("second")
     try await pair.second.becomes(0)
-    #expect(Self.conflict(of: pair.second.saveError)?.local == "2")
+    try await pair.second.status { Self.conflict(of: $0.saveError)?.local == "2" }
     try await pair.settle()
     #expect(try pair.backend.get("value") == nil)
     #expect(pair.second.wrappedValue == 0)

@@ -25,11 +25,12 @@ private struct ProcessFacts {
   /// The descriptors that a program started with `exec` would have.
   static var inherited: Set<Int32> { Set(descriptors.keys.filter { fcntl($0, F_GETFD) & FD_CLOEXEC == 0 }) }
 
-  /// The names of the threads that a store has started.
+  /// The names of the threads that stores have started.
   static var threads: [String] {
     let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
     let names = tasks.compactMap { try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8) }
-    return names.map { $0.trimmingCharacters(in: .newlines) }.filter { $0.hasPrefix("redis-") }.sorted()
+    return names.map { $0.trimmingCharacters(in: .newlines) }.filter { $0.hasPrefix("redis-") || $0 == "user-code" }
+      .sorted()
   }
 
   /// How often the threads of these names have gone to sleep.
@@ -72,9 +73,9 @@ struct ProcessFactsTests {
     let before = ProcessFacts.descriptors
     let inherited = ProcessFacts.inherited
     try await use(url) { _ in
-      // Besides, one thread of the process watches for slow code, and one of the store while it connects.
+      // A thread for user code ends when it has been idle for long.
       try await eventually("the threads that stay: \(threads)") {
-        ProcessFacts.threads.filter { !$0.hasPrefix("redis-watch") && !$0.hasPrefix("redis-deadline") } == threads
+        ProcessFacts.threads.filter { $0 != "user-code" } == threads
       }
       #expect(ProcessFacts.sockets == before.values.count { $0.hasPrefix("socket:") } + sockets)
       #expect(ProcessFacts.inherited == inherited)
@@ -83,7 +84,7 @@ struct ProcessFactsTests {
     try await eventually("the descriptors are closed") { ProcessFacts.descriptors == before }
   }
 
-  @Test("A store keeps one thread and two connections, which exec does not inherit and a shutdown ends")
+  @Test("A store keeps one thread and two connections, which exec does not inherit, and a shutdown ends all")
   func server() async throws {
     let server = try PrivateRedisServer()
     let url = server.url
@@ -93,7 +94,7 @@ struct ProcessFactsTests {
     }
   }
 
-  @Test("With Sentinels, a store keeps two threads and three connections, which a shutdown ends")
+  @Test("With Sentinels, a store keeps two threads and three connections, and a shutdown ends all")
   func sentinel() async throws {
     let group = try await SentinelGroup()
     let url = group.url()
@@ -124,14 +125,14 @@ struct ProcessFactsTests {
       let start = try pings() + 8
       try await eventually("some pings") { try pings() >= start }
       let (first, link, watch) = (
-        try pings(), ProcessFacts.sleeps(of: "redis-link"), ProcessFacts.sleeps(of: "redis-watch")
+        try pings(), ProcessFacts.sleeps(of: "redis-link"), ProcessFacts.sleeps(of: "shared-watch")
       )
       try await eventually("more pings") { try pings() >= first + 20 }
       let slept = ProcessFacts.sleeps(of: "redis-link") - link
       let sent = try pings() - first
       // Each ping is due, is sent, and is answered.
       #expect(slept <= 2 * sent + 4, "\(sent) pings, \(slept) times asleep")
-      #expect(ProcessFacts.sleeps(of: "redis-watch") - watch <= 1)
+      #expect(ProcessFacts.sleeps(of: "shared-watch") - watch <= 1)
     }
   }
 
@@ -233,14 +234,18 @@ struct ProcessFactsTests {
       connectors = configurations.map { HiredisConnector(configuration: $0) }
     }
 
-    func connect(
-      purpose: ConnectionPurpose,
+    func open(
+      _ purpose: ConnectionPurpose,
       pass: UInt64,
       waker: Waker,
       deadline: Instant
-    ) throws(RedisSharedStateError) -> any RedisConnection {
+    ) throws(RedisSharedStateError) -> (any RedisConnection)? {
       let connector = connectors[turn.load(ordering: .relaxed) % connectors.count]
-      return try connector.connect(purpose: purpose, pass: pass, waker: waker, deadline: deadline)
+      return try connector.open(purpose, pass: pass, waker: waker, deadline: deadline)
+    }
+
+    func stopConnecting(_ waker: Waker) {
+      for connector in connectors { connector.stopConnecting(waker) }
     }
 
     func onServerEvent(_ callback: @escaping @Sendable (ServerEvent) -> Void) {

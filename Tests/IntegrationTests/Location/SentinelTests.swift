@@ -271,7 +271,7 @@ struct SentinelTests {
     var configuration = try RedisConfiguration(url: url)
     configuration.access = .readOnly
     let unentitled = RedisStore(configuration, logger: quiet).endingWithTest
-    await unentitled.cannotConnect(.permissionDenied, "user of a Sentinel may not run the command SENTINEL REPLICAS")
+    await unentitled.cannotConnect(.permissionDenied, "a Sentinel lacks permission for the command SENTINEL REPLICAS")
     let further = try RedisAccess.sentinelRules(user: "listener", access: .readOnly).split(separator: " ")
     for sentinel in group.sentinels {
       #expect(try sentinel.command(further.map { Data($0.utf8) }).text == "OK")

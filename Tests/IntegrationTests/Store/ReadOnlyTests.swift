@@ -33,7 +33,7 @@ struct ReadOnlyTests {
     try await share.becomes(1)
 
     share.withLock { $0 = 2 }
-    #expect((share.saveError as? RedisSharedStateError)?.code == .readOnly)
+    try await share.status { ($0.saveError as? RedisSharedStateError)?.code == .readOnly }
     try await share.becomes(1)
     await #expect(throws: RedisSharedStateError.readOnly(name: "count")) { try await share.save() }
     await #expect(throws: RedisSharedStateError.readOnly(name: "count")) { try await share.reset() }
@@ -73,7 +73,7 @@ struct ReadOnlyTests {
     try backend.goDown()
     try await store.isDown()
     share.withLock { $0 = 2 }
-    #expect((share.saveError as? RedisSharedStateError)?.code == .readOnly)
+    try await share.status { ($0.saveError as? RedisSharedStateError)?.code == .readOnly }
     try await share.becomes(1)
     await #expect(throws: RedisSharedStateError.readOnly(name: "count")) { try await share.save() }
     try backend.comeBack()
@@ -204,7 +204,7 @@ struct ReadOnlyTests {
     try await large.load()
     try backend.server.command("CONFIG", "RESETSTAT")
     small.withLock { $0 = 1 }
-    #expect((small.saveError as? RedisSharedStateError)?.code == .readOnly)
+    try await small.status { ($0.saveError as? RedisSharedStateError)?.code == .readOnly }
     let stats = try backend.server.command("INFO", "commandstats").text ?? ""
     for command in Self.writing { #expect(!stats.contains("cmdstat_\(command)"), "\(command)") }
 

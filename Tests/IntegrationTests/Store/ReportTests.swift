@@ -48,7 +48,7 @@ struct ReportTests {
     #expect(report.values.map(\.name) == ["first", "second"])
     let lines = report.description.split(separator: "\n")
     #expect(lines.first?.hasPrefix("service on ") == true)
-    #expect(lines.first?.hasSuffix(": live, 2 values, 0 not current, 0 with a pending change") == true)
+    #expect(lines.first?.hasSuffix(": live, 2 values, 0 stale, 0 with a pending change") == true)
     #expect(lines.dropFirst().first?.hasPrefix("  first: current, shows revision \(revision) of 20") == true)
     #expect(lines.last == "  second: current, shows no revision")
     #expect(!report.description.contains("marked") && !report.description.contains("default"))

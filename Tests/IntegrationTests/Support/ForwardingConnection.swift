@@ -18,12 +18,14 @@ struct WrappingConnector: RedisConnector {
   let base: any RedisConnector
   let wrap: @Sendable (any RedisConnection, ConnectionPurpose) -> any RedisConnection
 
-  func connect(
-    purpose: ConnectionPurpose,
+  func open(
+    _ purpose: ConnectionPurpose,
     pass: UInt64,
     waker: Waker,
     deadline: Instant
-  ) throws(RedisSharedStateError) -> any RedisConnection {
-    wrap(try base.connect(purpose: purpose, pass: pass, waker: waker, deadline: deadline), purpose)
+  ) throws(RedisSharedStateError) -> (any RedisConnection)? {
+    try base.open(purpose, pass: pass, waker: waker, deadline: deadline).map { wrap($0, purpose) }
   }
+
+  func stopConnecting(_ waker: Waker) { base.stopConnecting(waker) }
 }

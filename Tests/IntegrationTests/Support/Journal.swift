@@ -19,7 +19,11 @@ final class Journal: Sendable {
 
   private let state = Mutex<[Entry]>([])
 
-  var entries: [Entry] { state.withLock { $0 } }
+  /// The entries so far, with those that the stores of the test are about to write.
+  var entries: [Entry] {
+    TestStores.waitForLogs()
+    return state.withLock { $0 }
+  }
 
   /// Returns a logger for one store.
   func logger(_ store: String, level: Logger.Level = .debug) -> Logger {
@@ -64,8 +68,9 @@ final class Journal: Sendable {
 }
 
 extension Journal {
+  static let rejected = "will not be sent"
   static let restored = "Restored a value"
-  static let unproven = "does not prove"
+  static let unproven = "unauthenticated message"
   static let unmerged = "Changes that Redis lost"
   static let merged = "Merged a value that Redis lost"
   static let adopted = "Adopted an external edit"

@@ -1,3 +1,4 @@
+import Foundation
 import SharedStateRedis
 import Synchronization
 import Testing
@@ -10,6 +11,12 @@ struct TestStores: SuiteTrait, TestTrait, TestScoping {
   }
 
   @TaskLocal fileprivate static var current: Kept?
+
+  /// Waits until the stores of the test have written what they log, unless a test blocks the log.
+  static func waitForLogs() {
+    let (stores, end) = (current?.stores.withLock { $0 } ?? [], Date.now + 1)
+    while stores.contains(where: \.isLogging), Date.now < end { Thread.sleep(forTimeInterval: 0.0005) }
+  }
 
   /// True: each test of a suite, and each of its cases, has its own stores.
   var isRecursive: Bool { true }

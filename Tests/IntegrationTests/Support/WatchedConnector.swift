@@ -87,17 +87,19 @@ struct WatchedConnector: RedisConnector {
   let base: any RedisConnector
   let way: Way
 
-  func connect(
-    purpose: ConnectionPurpose,
+  func open(
+    _ purpose: ConnectionPurpose,
     pass: UInt64,
     waker: Waker,
     deadline: Instant
-  ) throws(RedisSharedStateError) -> any RedisConnection {
+  ) throws(RedisSharedStateError) -> (any RedisConnection)? {
     try way.begin()
-    let connection = try base.connect(purpose: purpose, pass: pass, waker: waker, deadline: deadline)
+    guard let connection = try base.open(purpose, pass: pass, waker: waker, deadline: deadline) else { return nil }
     way.countConnection()
     return WatchedConnection(connection, purpose, way)
   }
+
+  func stopConnecting(_ waker: Waker) { base.stopConnecting(waker) }
 }
 
 private final class WatchedConnection: ForwardingConnection {

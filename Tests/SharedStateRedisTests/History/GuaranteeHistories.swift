@@ -95,6 +95,7 @@ enum GuaranteeHistories {
     case .pendingSurvives:
       [
         watched, opened, changed(20, number: 1), committed(["limit": "20"], 5), .saved(a, through: 1),
+        changed(30, number: 2), .conceded(a, through: 2), .stored(a), .flushed(service: "a", reportsGivenUp: false),
         rested(5, ["limit": "20"], ["limit": "20"]),
       ]
     case .acknowledgedSurvives:

@@ -10,7 +10,7 @@ extension PerConnection<ServerFacts> {
 }
 
 extension LinkState {
-  static func make(restsWhenUnused: Bool = false) -> LinkState {
+  static func make(restsWhenUnused: Bool = false, antiEntropy: Duration = .seconds(60)) -> LinkState {
     LinkState(
       configuration: Configuration(
         backoff: .init(),
@@ -19,6 +19,7 @@ extension LinkState {
         operationTimeout: .seconds(10),
         writer: "test@host/1/n",
         nonce: "n",
+        antiEntropy: antiEntropy,
         smallDocument: 1_024,
         restsWhenUnused: restsWhenUnused
       ),
@@ -66,6 +67,7 @@ extension LinkState {
           reply = .values(names.map { _ in stored })
         case .summarize(let names, _):
           reply = .summaries(names.map { _ in StoredSummary(of: stored, listeners: listeners) })
+        case .document: reply = .base(stored.content)
         case .ping, .role: reply = .pong
         case .secret: reply = .secret(nil)
         case .vitals: reply = .vitals(latestVitals)
@@ -121,7 +123,11 @@ extension LinkState {
   /// Takes the effects, and returns the callers that they resume.
   mutating func takeResumed() -> [Resumed] {
     takeEffects().compactMap {
-      if case .resume(let waiters, let error, _, _) = $0 { Resumed(waiters, error) } else { nil }
+      switch $0 {
+      case .resume(let waiters, let error, _, _): Resumed(waiters, error)
+      case .answer(let waiter, .failure(let error), _): Resumed([waiter], error)
+      default: nil
+      }
     }
   }
 

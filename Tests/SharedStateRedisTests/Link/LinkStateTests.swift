@@ -255,7 +255,7 @@ struct LinkStateTests {
     for _ in 0..<3 { #expect(link.answerOnce(at: start, stored: huge) == []) }
     let told = StoredValue(meta: huge.meta, content: .oversized(11))
     let effects = link.takeEffects()
-    #expect(effects.contains { if case .answer(waiter, told, _) = $0 { true } else { false } })
+    #expect(effects.contains { if case .answer(waiter, .success(told), _) = $0 { true } else { false } })
     let toShow = effects.lazy.compactMap { if case .show(id, let toShow, _) = $0 { toShow } else { nil } }.first
     #expect(toShow?.state.content == .oversized(11))
   }

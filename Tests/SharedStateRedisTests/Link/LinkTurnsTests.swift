@@ -28,10 +28,12 @@ struct LinkTurnsTests {
     return (exchange, id)
   }
 
-  private static func conflict(_ number: Int) -> CommitReply {
+  private static func conflict(_ number: Int) -> CommitReply { .conflict(stored(number)) }
+
+  private static func stored(_ number: Int) -> StoredValue {
     let revision = Revision(UInt64(number) + 10)
     let meta = Meta(revision: revision, parent: Revision(revision.rawValue - 1), kind: .set, writer: "o@h/1/o")
-    return .conflict(StoredValue(meta: meta, content: .document(Data("\(number)".utf8))))
+    return StoredValue(meta: meta, content: .document(Data("\(number)".utf8)))
   }
 
   @Test("Fair: a writer that has lost three times asks for twice its round trip, with one of ten commits at most")
@@ -78,6 +80,27 @@ struct LinkTurnsTests {
       if case .held = reply { now = now + .milliseconds(500) }
     }
     #expect(send() == 100)
+  }
+
+  @Test("A lost connection, or a refusal, makes no reservation longer", arguments: [true, false])
+  func interrupted(isLost: Bool) throws {
+    var (exchange, id) = try exchange(Self.conflict)
+    exchange.answer = { [commits] command, _ throws(RedisSharedStateError) in
+      switch command {
+      case .commit(let commit):
+        commits.all.append(commit)
+        guard commits.all.count == 3 else { return .commit(Self.conflict(commits.all.count)) }
+        if isLost { throw .lost }
+        return .failure(.serverError(code: "OOM"))
+      case .read(let names): return .values(names.map { _ in Self.stored(2) })
+      case .summarize(let names, _): return .summaries(names.map { _ in StoredSummary(of: Self.stored(2)) })
+      default: return nil
+      }
+    }
+    exchange.link.changed(id)
+    exchange.run(for: .seconds(10)) { _ in commits.all.count == 5 }
+    #expect(commits.all.count == 5)
+    #expect((200...210).contains(commits.all.last?.reservation ?? 0))
   }
 
   @Test("A writer that wins now and then asks for no reservation")

@@ -393,6 +393,7 @@ struct LinkVerificationTests {
   @Test("ForeignEditsSeen: the author of a change looks at a value that is not tracked again yet")
   func changeWhileUntracked() throws {
     var link = try tracking(["a"], showing: Self.large, listeners: 1_000_000)
+    let start = start + .seconds(2)
     change(8, to: &link, at: start)
     let id = try #require(Array(link.members.ids).first)
     link.changed(id)
@@ -401,7 +402,7 @@ struct LinkVerificationTests {
     link.arrived([.reply(id: request, reply)], on: .writer, epoch: link.session.epoch, now: start)
     let stored = StoredValue.document(9, Self.large.text)
     let looks = try link.looks(at: start + .milliseconds(60), stored: stored, listeners: 1_000_000)
-    #expect(looks == Looks(summarized: ["a"], read: ["a"]))
+    #expect(looks == Looks(compared: ["a"]))
   }
 
   @Test("ForeignEditsSeen: a message explains the write before it, and no later one")
@@ -439,11 +440,15 @@ struct LinkVerificationTests {
 
   @Test("Bounded: own writes are compared at most 5,000 times a second, and delay no other comparison")
   func ownComparisons() throws {
-    var link = LinkState.make()
+    // Anti-entropy would read some of the values a moment before.
+    var link = LinkState.make(antiEntropy: .seconds(36_000))
     let names = (0..<2 * LinkState.keysInOneRead).map { "own\($0)" }
     let ids = try names.map { try link.join($0) }
     _ = try link.join("edited")
-    link.connect(at: start, showing: .document(7, "7"))
+    let start = start + .seconds(2)
+    link.connect(at: self.start, showing: .document(7, "7"))
+    // Since then, none was read for a second.
+    for moment in -20 ... -11 { _ = try link.compares(with: "7", revision: 7, at: start + .milliseconds(100 * moment)) }
     for id in ids {
       link.changed(id)
       let reply = RedisReply.commit(.committed(revision: Revision(8), parent: Revision(7)))
@@ -465,12 +470,100 @@ struct LinkVerificationTests {
     #expect(try link.compares(with: "8", at: second + .milliseconds(60)) == [names[0]])
   }
 
+  /// A change of this service takes effect, and the server reports the write.
+  private func write(
+    _ text: String,
+    _ revision: UInt64,
+    to id: LinkState.ReplicaID,
+    in link: inout LinkState,
+    at now: Instant
+  ) {
+    link.changed(id)
+    let request = link.send(id, text, stamp: revision, at: now)
+    let reply = RedisReply.commit(.committed(revision: Revision(revision), parent: Revision(revision - 1)))
+    link.arrived([.reply(id: request, reply)], on: .writer, epoch: link.session.epoch, now: now)
+    link.arrived([.invalidated(["a"])], on: .subscriber, epoch: link.session.epoch, now: now)
+  }
+
+  @Test("Bounded: a value that its service writes all the time is checked once a second, and after the last change")
+  func writtenOften() throws {
+    var link = try tracking(["a"], showing: .document(7, "7"))
+    let id = try #require(Array(link.members.ids).first)
+    var looks = Looks()
+    for tenth in 20..<50 as Range<UInt64> {
+      let now = start + .milliseconds(100 * Int(tenth))
+      write("\(tenth)", tenth - 12, to: id, in: &link, at: now)
+      for wait in [40, 80] {
+        looks.add(try link.looks(at: now + .milliseconds(wait), stored: .document(tenth - 12, "\(tenth)")))
+      }
+    }
+    #expect(looks == Looks(compared: ["a", "a", "a"]))
+    for moment in [5_500, 6_100, 6_200, 9_000] {
+      looks.add(try link.looks(at: start + .milliseconds(moment), stored: .document(37, "49")))
+    }
+    #expect(looks == Looks(compared: ["a", "a", "a", "a"]))
+  }
+
+  @Test("ForeignEditsSeen: an edit behind a change is found by its author", arguments: ["9", nil])
+  func hiddenEdit(edit: String?) throws {
+    var link = try tracking(["a"], showing: .document(7, "7"))
+    let id = try #require(Array(link.members.ids).first)
+    let start = start + .seconds(2)
+    write("8", 8, to: id, in: &link, at: start)
+    let edited = StoredValue(
+      meta: .init(revision: Revision(8), parent: Revision(7), kind: .set, writer: "w", lineage: nil),
+      content: edit.map { .document(Data($0.utf8)) } ?? .absent
+    )
+    let looks = try link.looks(at: start + .milliseconds(60), stored: edited)
+    #expect(looks == Looks(compared: ["a"]))
+    #expect(link.online?.reads.first(.check) == id)
+    let next = try link.looks(at: start + .milliseconds(120), stored: edited)
+    #expect(next.summarized == ["a"])
+  }
+
+  @Test(
+    "ForeignEditsSeen: neither a refused commit nor a summary keeps a change from being checked",
+    arguments: [true, false]
+  )
+  func plannedCheck(isRefused: Bool) throws {
+    var link = try tracking(["a"], showing: Self.large, listeners: 1_000_000)
+    let id = try #require(Array(link.members.ids).first)
+    let (start, text) = (start + .seconds(2), Self.large.text)
+    write(text, 8, to: id, in: &link, at: start)
+    #expect(try link.looks(at: start + .milliseconds(60), stored: .document(8, text)) == Looks(compared: ["a"]))
+    write(text, 9, to: id, in: &link, at: start + .milliseconds(200))
+    let stored = StoredValue(meta: link.members[id]?.replica.confirmed.meta, content: .document(Data(text.utf8)))
+    if isRefused { link.changed(id) } else { link.check(id, .summary, now: start + .milliseconds(300)) }
+    var looks = Looks()
+    for moment in stride(from: 300, through: 1_200, by: 30) {
+      let now = start + .milliseconds(moment)
+      looks.add(try link.looks(at: now, stored: stored, listeners: 1_000_000, commits: "8"))
+    }
+    #expect(looks == (isRefused ? Looks(compared: ["a"]) : Looks(summarized: ["a"], read: ["a"])))
+  }
+
+  @Test("ForeignEditsSeen: where a document cannot be read alone, its summary is read first")
+  func refusedComparison() throws {
+    var link = try tracking(["a"], showing: .document(7, "7"))
+    let id = try #require(Array(link.members.ids).first)
+    let start = start + .seconds(2)
+    write("8", 8, to: id, in: &link, at: start)
+    let request = try #require(link.someWork(for: .writer, now: start + .milliseconds(60)).requests.first)
+    let refusal = RedisReply.failure(.permissionDenied(operation: "GETRANGE"))
+    link.arrived([.reply(id: request.id, refusal)], on: .writer, epoch: link.session.epoch, now: start)
+    let stored = StoredValue.document(8, "8")
+    #expect(try link.looks(at: start + .milliseconds(120), stored: stored) == Looks(summarized: ["a"], read: ["a"]))
+    write("9", 9, to: id, in: &link, at: start + .seconds(2))
+    let looks = try link.looks(at: start + .milliseconds(2_060), stored: .document(9, "9"))
+    #expect(looks == Looks(summarized: ["a"], read: ["a"]))
+  }
+
   @Test("Constant large own writes do not keep the writes of others from being compared")
   func turns() throws {
     var link = LinkState.make()
     let id = try link.join("own")
     _ = try link.join("edited")
-    link.connect(at: start, showing: .document(7, "7"))
+    link.connect(at: start + .seconds(-1), showing: .document(7, "7"))
     let document = String(repeating: "8", count: 1 << 20)
     var now = start
     var compared: [[String]] = []
@@ -480,7 +573,7 @@ struct LinkVerificationTests {
       let request = link.send(id, document, stamp: revision, at: now)
       link.arrived([.reply(id: request, committed)], on: .writer, epoch: link.session.epoch, now: now)
       link.arrived([.invalidated(["own", "edited"])], on: .subscriber, epoch: link.session.epoch, now: now)
-      now = now + .milliseconds(200)
+      now = now + .seconds(1)
       compared.append(try link.compares(with: document, revision: revision, at: now))
     }
     #expect(compared == [["own"], ["edited"], ["own"], ["edited"]])
@@ -587,13 +680,16 @@ struct LinkVerificationTests {
   }
 }
 
-/// The names that were summarized, those that were tracked again, and those whose documents were read.
+/// The names whose documents were compared alone, those that were summarized, those that were tracked again, and those
+/// whose documents were read.
 private struct Looks: Equatable {
+  var compared: [String] = []
   var summarized: [String] = []
   var watched: [String] = []
   var read: [String] = []
 
   mutating func add(_ other: Looks) {
+    compared += other.compared
     summarized += other.summarized
     watched += other.watched
     read += other.read
@@ -624,10 +720,25 @@ extension LinkState {
   }
 
   /// Answers the writer's requests with the same stored value for all names, and returns the names that they look at.
-  fileprivate mutating func looks(at now: Instant, stored: StoredValue, listeners: Int? = nil) throws -> Looks {
+  ///
+  /// - Parameter commits: What local changes are encoded as. Their commits are refused.
+  fileprivate mutating func looks(
+    at now: Instant,
+    stored: StoredValue,
+    listeners: Int? = nil,
+    commits: String? = nil
+  ) throws -> Looks {
     var looks = Looks()
     for _ in 0..<2 {
-      for request in try someWork(for: .writer, now: now).requests {
+      let work = try someWork(for: .writer, now: now)
+      var requests = work.requests
+      for encoding in work.encodings {
+        guard let document = commits.map({ Data($0.utf8) }) else { continue }
+        let documents = Replica.Documents(encoded: document, merged: document)
+        let encoded = Replica.Encoded(stamp: 100, result: .success(documents))
+        if let request = self.encoded(encoding.id, encoded, now: now) { requests.append(request) }
+      }
+      for request in requests {
         let reply: RedisReply
         switch request.command {
         case .summarize(let names, _):
@@ -636,9 +747,13 @@ extension LinkState {
         case .trackAgain(let names):
           looks.watched += names.map(\.value)
           reply = .existing(names.count)
+        case .document(let names, _):
+          looks.compared.append(names.value)
+          reply = .base(stored.content)
         case .read(let names):
           looks.read += names.map(\.value)
           reply = .values(names.map { _ in stored })
+        case .commit where commits != nil: reply = .failure(.serverError(code: "OOM"))
         default: continue
         }
         arrived([.reply(id: request.id, reply)], on: .writer, epoch: session.epoch, now: now)
@@ -654,7 +769,8 @@ extension LinkState {
     revision: UInt64 = 8,
     at now: Instant
   ) throws -> [String] {
-    try looks(at: now, stored: .document(revision, document)).summarized
+    let looks = try looks(at: now, stored: .document(revision, document))
+    return looks.compared + looks.summarized
   }
 
   fileprivate mutating func channelsToSubscribe(at now: Instant) throws -> [String] {

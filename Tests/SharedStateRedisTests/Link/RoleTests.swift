@@ -55,7 +55,7 @@ struct RoleTests {
     mutating func nextAfterEffects(after report: Report = .nothing) -> String {
       let step = next(after: report)
       guard step.hasPrefix("perform") else { return step }
-      let outcomes = effects.compactMap { effect -> Job.Outcome? in
+      let outcomes = effects.compactMap { effect -> LinkState.Effect.Outcome? in
         switch effect {
         case .show(let id, let toShow, _): .shown(id, toShow, .shown)
         case .encode: encoded
@@ -98,7 +98,7 @@ struct RoleTests {
       return .commit(.committed(revision: Revision(parent.rawValue + 1), parent: parent))
     }
 
-    var encoded: Job.Outcome {
+    var encoded: LinkState.Effect.Outcome {
       let document = Data("\(stamp)".utf8)
       let documents = Replica.Documents(encoded: document, merged: document)
       return .encoded(id, Replica.Encoded(stamp: stamp, result: .success(documents)), isQuick: true)
@@ -277,5 +277,20 @@ struct RoleTests {
     thread.link.stop()
     #expect(thread.nextAfterEffects(after: nothingArrived) == "close s w")
     #expect(thread.next() == "end")
+  }
+
+  @Test("What happens while a report is published is in the next report, even if the thread ends meanwhile")
+  func measures() throws {
+    var thread = try Thread()
+    thread.connect()
+    thread.link.measurements.begin()
+    #expect(thread.next(after: nothingArrived).hasPrefix("perform: measured"))
+    thread.link.stop()
+    #expect(thread.nextAfterEffects(after: .performed([])) == "close s w")
+    #expect(thread.next() == "end")
+    #expect(!thread.link.hasEffects)
+    thread.role.note(.published, in: &thread.link, now: thread.now)
+    let published = thread.link.takeEffects().map { "\($0)".prefix { $0 != "(" } }
+    #expect(published == ["measured"])
   }
 }

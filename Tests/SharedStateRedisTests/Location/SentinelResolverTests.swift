@@ -80,7 +80,7 @@ struct SentinelResolverTests {
       try network.resolver(["new", "new"], .readOnly).next()
     }
     #expect(error?.code == .permissionDenied)
-    #expect(error?.description.contains("The user of a Sentinel may not run the command SENTINEL REPLICAS.") == true)
+    #expect(error?.description.contains("a Sentinel lacks permission for the command SENTINEL REPLICAS.") == true)
   }
 
   @Test(

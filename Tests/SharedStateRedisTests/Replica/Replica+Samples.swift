@@ -203,6 +203,9 @@ extension Replica {
   }
 }
 
+/// Begins a check. Returns whether there was a change to check.
+func checks(_ replica: inout Replica) -> Bool { replica.beginCheck() != nil }
+
 /// Ends the attempt to show the state among these actions, with an outcome. Returns the actions that follow.
 @discardableResult
 func endShowing(

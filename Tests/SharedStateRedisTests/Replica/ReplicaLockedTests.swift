@@ -63,15 +63,19 @@ struct ReplicaLockedTests {
   }
 
   @Test("An atomic update of a locked value waits for the local change, and for nothing else")
-  func updateBehindLock() {
+  func updates() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
     _ = replica.beginEncoding()
     _ = replica.locked()
     #expect(replica.update(waiter: 5) == [])
+    #expect(replica.openUpdates == (1, 0))
     _ = replica.unlocked()
     replica.encodeAndSend("2", stamp: 1, number: 1)
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .commit])
+    var abandoned = replica
+    abandoned.forget(waiter: 5)
+    #expect(abandoned.openUpdates == (0, 0))
     #expect(replica.beginEncoding()?.updates == [5])
   }
 
@@ -114,23 +118,6 @@ struct ReplicaLockedTests {
     _ = replica.encoded(.success(Data("3".utf8)), stamp: 3, operation: .number(2))
     #expect(!checks(&replica))
     #expect(replica.hasPendingChange)
-  }
-
-  private func checks(_ replica: inout Replica) -> Bool { replica.beginCheck() != nil }
-
-  @Test("An atomic update waits for a local change to a locked value")
-  func updates() {
-    var replica = Replica.live(at: 7, "1")
-    _ = replica.changed()
-    _ = replica.beginEncoding()
-    _ = replica.locked()
-    #expect(replica.update(waiter: 5) == [])
-    #expect(replica.openUpdates == (1, 0))
-    _ = replica.unlocked()
-    replica.encodeAndSend("2", stamp: 1, number: 1)
-    _ = replica.committed(.committed(8), operation: .number(1))
-    replica.forget(waiter: 5)
-    #expect(replica.openUpdates == (0, 0))
   }
 
   @Test("A locked replica forgets callers that have stopped waiting, and a reset cancels the postponed save")

@@ -14,8 +14,6 @@ struct ReplicaRefusedChangesTests {
 
   private static let reports: [Replica.Action] = [.status(.saveError(error)), .report(.gaveUp(error))]
 
-  private func checks(_ replica: inout Replica) -> Bool { replica.beginCheck() != nil }
-
   @Test("The confirmed value is shown again, and the report says that the change was rejected")
   func online() {
     var replica = Replica.live(at: 7, "1")

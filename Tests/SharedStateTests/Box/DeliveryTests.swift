@@ -36,7 +36,7 @@ struct DeliveryTests {
 
   @Test("Delivery threads are bounded in number, and every observer is notified eventually")
   func boundedThreads() async {
-    let boxes = (0..<DeliveryThreads.maximumCount + 4).map { _ in ValueBox(0, persistence: OwnThreads.shared)
+    let boxes = (0..<UserCodeThreads.maximumObservers + 4).map { _ in ValueBox(0, persistence: OwnThreads.shared)
     }
     let gate = Gate()
     defer { gate.open() }
@@ -50,32 +50,33 @@ struct DeliveryTests {
       }
       box.announceRemoteChange()
     }
-    await until("the number of notified observers", told.load(ordering: .relaxed), is: DeliveryThreads.maximumCount)
-    #expect(OwnThreads.shared.delivery.count == DeliveryThreads.maximumCount)
+    await until("the number of notified observers", told.load(ordering: .relaxed), is: UserCodeThreads.maximumObservers)
+    #expect(OwnThreads.shared.userCode.count == UserCodeThreads.maximumObservers)
     gate.open()
     await until("the number of notified observers", told.load(ordering: .relaxed), is: boxes.count)
     // The threads end when there is nothing to do.
-    await until("the number of threads", OwnThreads.shared.delivery.count, is: 0)
+    await until("the number of threads", OwnThreads.shared.userCode.count, is: 0)
   }
 
   @Test("Observers are notified once a thread can be started, and the refusal is reported once")
   func refusedThread() async {
     let isRefused = Atomic(true)
-    let persistence = Refused(
-      delivery: DeliveryThreads(threads: ThreadStarter { _ in isRefused.load(ordering: .relaxed) })
-    )
+    let threads = UserCodeThreads(threads: ThreadStarter { _ in isRefused.load(ordering: .relaxed) })
+    let shortages = Log<String>()
+    threads.onShortage { shortages.append("\($0)".prefix { $0 != "(" } + "") }
+    let persistence = OwnThreads(userCode: threads)
     let boxes = (0..<2).map { _ in ValueBox(0, persistence: persistence) }
     let told = Log<Int>()
     let observations = boxes.map { box in box.place.observe { if $0 > 0 { told.append($0) } } }
     for box in boxes { _ = box.replace(with: 1) }
-    await until("the refusals", persistence.refusals.values.count, is: 1)
+    await until("the reports on refusals", shortages.values, is: ["began", "lasts"])
     #expect(told.values == [])
-    #expect(persistence.delivery.count == 0)
+    #expect(threads.count == 0)
     isRefused.store(false, ordering: .relaxed)
     await until("the reports", told.values, is: [1, 1])
     _ = boxes[0].replace(with: 2)
     await until("the reports", told.values, is: [1, 1, 2])
-    #expect(persistence.refusals.values.count == 1)
+    await until("the reports on refusals", shortages.values, is: ["began", "lasts", "ended"])
     withExtendedLifetime((boxes, observations)) {}
   }
 
@@ -100,7 +101,7 @@ struct DeliveryTests {
         await until("the reported places", persistence.places.values, is: ["Module/File.swift:7"])
       } else {
         // The second round is over when the observer of another value has been named after it.
-        let other = Naming(delivery: persistence.delivery)
+        let other = Naming(userCode: persistence.userCode)
         let blockedNext = ValueBox(0, persistence: other)
         observe(blockedNext) { gate.pass() }
         _ = blockedNext.replace(with: 1)
@@ -176,7 +177,7 @@ struct DeliveryTests {
       returned.store(true, ordering: .relaxed)
     }.start()
     await until("withLock has returned", returned.load(ordering: .relaxed), is: true)
-    // The delivery threads go on telling.
+    // The user code threads go on telling.
     let before = told.load(ordering: .relaxed)
     await until("further notifications", told.load(ordering: .relaxed)) { $0 > before + 2 * Box.notificationRounds }
     goesOn.store(false, ordering: .relaxed)
@@ -216,15 +217,15 @@ struct DeliveryTests {
   }
 }
 
-/// A persistence with delivery threads of its own.
+/// A persistence with user code threads of its own.
 private class OwnThreads: BoxPersistence, @unchecked Sendable {
   // `@unchecked Sendable` is right because subclasses have constants only.
   static let shared = OwnThreads()
 
-  let delivery: DeliveryThreads
+  let userCode: UserCodeThreads
 
-  init(delivery: DeliveryThreads = DeliveryThreads()) {
-    self.delivery = delivery
+  init(userCode: UserCodeThreads = UserCodeThreads()) {
+    self.userCode = userCode
   }
 
   var keyDescription: String { "OwnThreads" }
@@ -234,14 +235,6 @@ private class OwnThreads: BoxPersistence, @unchecked Sendable {
   func save(replacingUnreadable: Bool, within timeout: Duration?) async throws {}
   func reset(within timeout: Duration?) async throws {}
   func isBlocked(by code: BlockedCode, share: String, sharedAt place: String?) {}
-  func threadIsRefused(_ refusal: ThreadStarter.Refusal) {}
-}
-
-/// Remembers the threads that were refused.
-private final class Refused: OwnThreads, @unchecked Sendable {
-  let refusals = Log<ThreadStarter.Refusal>()
-
-  override func threadIsRefused(_ refusal: ThreadStarter.Refusal) { refusals.append(refusal) }
 }
 
 /// Remembers the observers that were named.

@@ -269,13 +269,14 @@ struct AsyncSharedKeyTests {
 
   @Test("A change that could not be saved stays, whatever arrives meanwhile")
   func changeDuringFailingSave() async throws {
-    let (subscribers, loads, begun, gate) = (
-      Recorder<SharedSubscriber<Int>>(), Recorder<Void>(), Recorder<Void>(), AsyncGate()
+    let (subscribers, seen, begun, gate) = (
+      Recorder<SharedSubscriber<Int>>(), Recorder<Int>(), Recorder<Void>(), AsyncGate()
     )
-    let stored = Mutex<Int?>(nil)
+    // What a load right behind the failed save would show.
+    let stored = Mutex(9)
     let key = HandMadeKey(
-      load: { _ in
-        loads.append(())
+      load: { context in
+        guard context.initialValue == nil else { return nil }
         return stored.withLock { $0 }
       },
       subscribe: { subscriber in
@@ -291,17 +292,19 @@ struct AsyncSharedKeyTests {
     )
     @Shared(key) var value = 1
     try await waitUntil { [$value] in !$value.isLoading }
+    let observation = $value.projection.place.observe { seen.append($0) }
     $value.withLock { $0 = 2 }
     await begun.wait(count: 1)
     await subscribers.wait(count: 1)[0].yield(7)
     gate.open()
     try await waitUntil { [$value] in $value.saveError is TestError }
     #expect(value == 2)
-    #expect(loads.count == 1)
     $value.withLock { $0 = 3 }
     try await $value.save()
     // If the failed save ends behind this change, the value is loaded once more.
     #expect(value == 3)
+    #expect(seen.elements == [1, 2, 3])
+    withExtendedLifetime(observation) {}
   }
 
   @Test("A load waits for the save before it, so it does not bring the old value back")

@@ -1,3 +1,4 @@
+import Foundation
 import SharedStateDependencies
 import SharedStateStore
 import SharedStateTesting
@@ -173,6 +174,35 @@ struct EffectTests {
       try await inTime("the end") { await task.finish() }
       #expect(store.state.count == count)
     }
+  }
+
+  @Test("An action that an effect has sent while its cancellation was reduced is not reduced")
+  func actionDuringCancellation() async throws {
+    let store = makeStore()
+    let goesOn = Gate()
+    let isSending = DispatchSemaphore(value: 0)
+    let task = store.send(
+      .effect {
+        .run { send in
+          await goesOn.wait()
+          isSending.signal()
+          await send(.number(1))
+        }
+        .cancellable(id: 1)
+      }
+    )
+    store.send(
+      .effect {
+        goesOn.open()
+        #expect(isSending.waitInTime())
+        // Nothing shows that the effect waits for the store. Without that, the test passes, too.
+        for _ in 0..<10_000 { sched_yield() }
+        return .cancel(id: 1)
+      }
+    )
+    try await inTime("the end") { await task.finish() }
+    store.send(.number(2))
+    #expect(store.state == [2])
   }
 
   @Test("Task.cancel and withTaskCancellation know the ids of their feature")

@@ -21,12 +21,8 @@ struct TLSBenchmark {
       let configuration = try RedisConfiguration(url: server.url)
       store = RedisStore(configuration)
       guard let endpoint = configuration.location.endpoint else { throw BenchmarkError.noAddress }
-      connection = try CommandConnection(
-        to: endpoint,
-        configuration.makeDialer(),
-        as: nil,
-        until: .now + .seconds(10)
-      )
+      var deadline = Instant.now + .seconds(10)
+      connection = try CommandConnection(to: endpoint, configuration.makeDialer(), as: nil, until: &deadline)
     }
   }
 

@@ -1,6 +1,6 @@
 /// A change that was reported to the program as saved has reached the server. At rest every other change has reached it
 /// too, unless it was given up. The next flush reports a change that was given up, unless a later change of the same
-/// value was saved.
+/// value was saved, or a save has found the value stored.
 struct PendingSurvivesValidator: Validator {
   private var watched: Set<String> = []
   private var newest: [RedisHistory.Box: Int] = [:]
@@ -31,7 +31,7 @@ struct PendingSurvivesValidator: Validator {
         givenUp[box] = through
         unreported.insert(box)
       }
-    case .acknowledged(let box, _, _):
+    case .acknowledged(let box, _, _), .stored(let box):
       unreported = unreported.filter { $0.service != box.service || $0.name != box.name }
     case .flushed(let service, let reportsGivenUp):
       let unreported = unreported.filter { $0.service == service }

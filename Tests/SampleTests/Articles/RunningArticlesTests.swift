@@ -4,8 +4,8 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("The article on running a store", .timeLimit(.minutes(5)))
-struct RunningItArticleTests {
+@Suite("The articles on running a store", .timeLimit(.minutes(5)))
+struct RunningArticlesTests {
   /// Not run, because it depends on the environment of the test run.
   private func makeRequiredStore() throws -> RedisStore {
     let store = try RedisStore.fromEnvironment(requireServer: true)
