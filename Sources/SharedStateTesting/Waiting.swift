@@ -4,7 +4,11 @@ import Synchronization
 public import Testing
 
 /// How long a test waits before it fails. Generous, because only a failing test waits this long.
-package let patience = Duration.seconds(60)
+#if THREAD_SANITIZER
+  package let patience = Duration.seconds(180)
+#else
+  package let patience = Duration.seconds(60)
+#endif
 
 /// The error of a wait for a condition that did not come true in time, or before its task was cancelled.
 package struct WaitedInVain: Error, CustomStringConvertible {

@@ -26,7 +26,7 @@ struct ThreadLimitTests {
         if case .reconnecting(_, let error) = store.status { error.code == .outOfThreads } else { false }
       }
       #expect(($count.loadError as? RedisSharedStateError)?.code == .outOfThreads)
-      // The status is published before the log.
+      // A log handler runs on another thread.
       waitOnThisThread {
         journal.entries("No connection to Redis").contains { $0.error?.contains("no more threads") == true }
       }

@@ -141,6 +141,7 @@ extension RedisConfiguration {
   mutating func retryQuickly(label: String) {
     self.label = label
     backoff = Backoff(base: .milliseconds(5), cap: .milliseconds(100))
+    operationTimeout = patience
   }
 }
 

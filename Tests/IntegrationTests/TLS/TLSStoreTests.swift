@@ -49,7 +49,7 @@
       let error = try #require(thrown)
       #expect(error.code == .tlsFailed)
       await #expect(throws: error) { try await store.waitUntilConnected(within: .seconds(3_600)) }
-      // The status is published before the log.
+      // A log handler runs on another thread.
       try await eventually("the failure is logged") { !journal.entries("No connection to Redis.").isEmpty }
       let told = journal.entries("No connection to Redis.")
       #expect(told.first?.level == .error)

@@ -51,6 +51,9 @@ struct NoEchoValidator: Validator {
       note(stored, of: name, at: position)
     case .shown(let box, let document, let revision, isFromOutside: true):
       return show(document, revision, in: box)
+    case .shown(let box, let document, _, isFromOutside: false):
+      guard let initial = boxes[box]?.initial else { break }
+      boxes[box]?.document = document ?? initial
     default: break
     }
     return []
