@@ -16,7 +16,7 @@ package struct SystemThread: Sendable {
     /// wait counts once it has ended.
     package var waiting: Duration
     /// Whether it runs, or waits for a processor.
-    package var isRunnable: Bool
+    var isRunnable: Bool
 
     package init(running: Duration, waiting: Duration, isRunnable: Bool) {
       (self.running, self.waiting, self.isRunnable) = (running, waiting, isRunnable)

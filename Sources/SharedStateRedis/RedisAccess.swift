@@ -52,7 +52,7 @@ public enum RedisAccess: Hashable, Sendable {
   }
 
   /// The commands that a store runs, and those that its scripts call.
-  package func commands(namespace: String, isCluster: Bool) -> [String] {
+  func commands(namespace: String, isCluster: Bool) -> [String] {
     var commands = [
       "mget", "get", "type", "strlen", "exists", "subscribe", "unsubscribe", "pubsub|numsub", "ping", "role", "info",
       "client|setname", "client|id", "client|tracking",

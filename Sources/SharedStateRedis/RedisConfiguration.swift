@@ -28,9 +28,9 @@ public struct RedisConfiguration: Sendable {
   /// `nil`: the server requires none. Not used where there is a provider.
   package internal(set) var credentials: RedisCredentials?
   /// The number of the database.
-  package let database: Int
+  let database: Int
   /// `nil`: nothing is encrypted.
-  package let tls: TLS?
+  let tls: TLS?
 
   /// Provides the user and the password, instead of those of the URL. `nil`, the default: those of the URL.
   ///
@@ -126,7 +126,7 @@ public struct RedisConfiguration: Sendable {
   public var sendsOnCallersThread = true
 
   /// How long a value's last encoding may have taken for its callers to encode it themselves.
-  package var quickEncoding = Duration.microseconds(100)
+  var quickEncoding = Duration.microseconds(100)
 
   /// Names a server by its parts, for services whose platform does not hand out a URL.
   ///

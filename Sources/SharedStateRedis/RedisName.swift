@@ -1,5 +1,5 @@
 /// Decides which names, namespaces and labels are allowed.
-package enum RedisName {
+enum RedisName {
   /// The length of the longest namespace in UTF-8.
   static let maximumNamespaceBytes = 256
   /// The length of the longest label.
@@ -8,7 +8,7 @@ package enum RedisName {
   /// Throws when a namespace is too long, or has a control character, or braces that are no hash tag; it may be empty.
   ///
   /// - Throws: ``RedisSharedStateError/Code/invalidName``.
-  package static func validate(namespace: String) throws(RedisSharedStateError) {
+  static func validate(namespace: String) throws(RedisSharedStateError) {
     guard namespace.utf8.count <= maximumNamespaceBytes else {
       throw .invalidName(reason: "the namespace has more than \(maximumNamespaceBytes) bytes")
     }
@@ -28,7 +28,7 @@ package enum RedisName {
   /// Throws when a label is empty, too long, or has a character that ``label(_:)`` would replace.
   ///
   /// - Throws: ``RedisSharedStateError/Code/invalidName``.
-  package static func validate(label: String) throws(RedisSharedStateError) {
+  static func validate(label: String) throws(RedisSharedStateError) {
     guard !label.isEmpty else { throw .invalidName(reason: "the label is empty") }
     guard label.utf8.count <= maximumLabelBytes else {
       throw .invalidName(reason: "the label has more than \(maximumLabelBytes) bytes")
@@ -39,7 +39,7 @@ package enum RedisName {
   }
 
   /// Makes a label of any text: characters that are not allowed become dashes, and a long text is cut.
-  package static func label(_ text: String) -> String {
+  static func label(_ text: String) -> String {
     let allowed = text.unicodeScalars.prefix(maximumLabelBytes).map { scalar in
       scalar.isASCII && isAllowedInLabel(UInt8(scalar.value)) ? Character(scalar) : "-"
     }
@@ -51,7 +51,7 @@ package enum RedisName {
   /// Throws unless the text can be the name of a shared value.
   ///
   /// - Throws: ``RedisSharedStateError/Code/invalidName``, which contains the name.
-  package static func validate(name: String) throws(RedisSharedStateError) {
+  static func validate(name: String) throws(RedisSharedStateError) {
     guard !name.isEmpty else { throw .invalidName(name, reason: "it is empty") }
     guard name.utf8.count <= maximumNameBytes else {
       throw .invalidName(name, reason: "it is longer than \(maximumNameBytes) bytes")

@@ -7,9 +7,9 @@ import SharedState
 /// none shows a value, so every error may be logged.
 public struct RedisSharedStateError: Error, Hashable, Sendable {
   /// The failure, with all known details.
-  package let cause: Cause
+  let cause: Cause
 
-  package init(_ cause: Cause) {
+  init(_ cause: Cause) {
     self.cause = cause
   }
 
@@ -114,7 +114,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     public static let stopped = Code("stopped")
   }
 
-  package enum Cause: Hashable, Sendable {
+  enum Cause: Hashable, Sendable {
     case invalidURL(reason: String)
     case invalidName(reason: String, name: String? = nil)
     case serverRequired
@@ -152,20 +152,20 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
 }
 
 /// The keys, or the channel, that a user of the server lacks the right for, although it may run the command.
-package struct DeniedSubject: Hashable, Sendable {
-  package enum Kind: Equatable, Sendable {
+struct DeniedSubject: Hashable, Sendable {
+  enum Kind: Equatable, Sendable {
     case key, channel
   }
 
-  package let kind: Kind
+  let kind: Kind
   /// The name of the value that they belong to; `nil`: it is not known, or the command concerns several values.
-  package var name: String?
+  var name: String?
   /// Their names in Redis: at least one of them is denied. Empty for a command that concerns several values.
-  package var names: [String] = []
+  var names: [String] = []
   /// The patterns of the keys that the user may access, as the server writes them; `nil`: it does not report them.
-  package var granted: String?
+  var granted: String?
 
-  package init(_ kind: Kind, of name: String? = nil, names: [String] = []) {
+  init(_ kind: Kind, of name: String? = nil, names: [String] = []) {
     (self.kind, self.name, self.names) = (kind, name, names)
   }
 }
@@ -264,15 +264,15 @@ extension RedisSharedStateError {
   /// - Parameters:
   ///   - name: The name of a shared value; `nil`: a namespace or a label is not usable.
   ///   - reason: Why it is not usable.
-  package static func invalidName(_ name: String? = nil, reason: String) -> Self {
+  static func invalidName(_ name: String? = nil, reason: String) -> Self {
     Self(.invalidName(reason: reason, name: name))
   }
 
   /// An error with the code ``Code/serverRequired``.
-  package static var serverRequired: Self { Self(.serverRequired) }
+  static var serverRequired: Self { Self(.serverRequired) }
 
   /// An error with the code ``Code/defaultInUse``.
-  package static var defaultInUse: Self { Self(.defaultInUse) }
+  static var defaultInUse: Self { Self(.defaultInUse) }
 
   /// An error with the code ``Code/unreachable``.
   public static func unreachable(reason: String) -> Self {
@@ -290,17 +290,17 @@ extension RedisSharedStateError {
   }
 
   /// An error with the code ``Code/timedOut``: the server has answered, but each commit conflicted.
-  package static func outpaced(name: String) -> Self {
+  static func outpaced(name: String) -> Self {
     Self(.outpaced(name: name))
   }
 
   /// An error with the code ``Code/tlsFailed``.
-  package static func tlsFailed(reason: String) -> Self {
+  static func tlsFailed(reason: String) -> Self {
     Self(.tlsFailed(reason: reason))
   }
 
   /// An error with the code ``Code/unsupported``.
-  package static func unsupported(feature: String) -> Self {
+  static func unsupported(feature: String) -> Self {
     Self(.unsupported(feature: feature))
   }
 
@@ -316,10 +316,10 @@ extension RedisSharedStateError {
   public static var notPrimary: Self { Self(.notPrimary) }
 
   /// An error with the code ``Code/moved``.
-  package static var moved: Self { Self(.moved) }
+  static var moved: Self { Self(.moved) }
 
   /// An error with the code ``Code/outOfThreads``.
-  package static func outOfThreads(reason: String) -> Self {
+  static func outOfThreads(reason: String) -> Self {
     Self(.outOfThreads(reason: reason))
   }
 
@@ -329,17 +329,17 @@ extension RedisSharedStateError {
   }
 
   /// An error with the code ``Code/protocolViolation``.
-  package static func protocolViolation(reason: String) -> Self {
+  static func protocolViolation(reason: String) -> Self {
     Self(.protocolViolation(reason: reason))
   }
 
   /// An error with the code ``Code/valueTooLarge``.
-  package static func valueTooLarge(name: String, bytes: Int, maximumBytes: Int) -> Self {
+  static func valueTooLarge(name: String, bytes: Int, maximumBytes: Int) -> Self {
     Self(.valueTooLarge(name: name, bytes: bytes, maximumBytes: maximumBytes))
   }
 
   /// An error with the code ``Code/encodingFailed``.
-  package static func encodingFailed(name: String, reason: String) -> Self {
+  static func encodingFailed(name: String, reason: String) -> Self {
     Self(.encodingFailed(name: name, reason: reason))
   }
 
@@ -349,17 +349,17 @@ extension RedisSharedStateError {
   }
 
   /// An error with the code ``Code/rejected``.
-  package static func rejected(name: String, reason: String, writer: String?) -> Self {
+  static func rejected(name: String, reason: String, writer: String?) -> Self {
     Self(.rejected(name: name, reason: reason, writer: writer))
   }
 
   /// An error with the code ``Code/conflict``.
-  package static func conflict(name: String, local: Data?, stored: Data?) -> Self {
+  static func conflict(name: String, local: Data?, stored: Data?) -> Self {
     Self(.conflict(name: name, local: local, stored: stored))
   }
 
   /// An error with the code ``Code/changesGivenUp``.
-  package static func changesGivenUp(names: [String], further: Int) -> Self {
+  static func changesGivenUp(names: [String], further: Int) -> Self {
     Self(.changesGivenUp(names: names, further: further))
   }
 
@@ -369,17 +369,17 @@ extension RedisSharedStateError {
   }
 
   /// An error with the code ``Code/notReplicated``.
-  package static func notReplicated(name: String?, replicas: RedisReplicas, _ shortage: ReplicaShortage) -> Self {
+  static func notReplicated(name: String?, replicas: RedisReplicas, _ shortage: ReplicaShortage) -> Self {
     Self(.notReplicated(name: name, replicas: replicas, shortage))
   }
 
   /// An error with the code ``Code/outcomeUnknown``.
-  package static func outcomeUnknown(name: String) -> Self {
+  static func outcomeUnknown(name: String) -> Self {
     Self(.outcomeUnknown(name: name))
   }
 
   /// An error with the code ``Code/valueTypeMismatch``.
-  package static func valueTypeMismatch(
+  static func valueTypeMismatch(
     name: String,
     existing: String,
     requested: String,
@@ -394,15 +394,15 @@ extension RedisSharedStateError {
   }
 
   /// An error with the code ``Code/readOnly``.
-  package static func readOnly(name: String) -> Self {
+  static func readOnly(name: String) -> Self {
     Self(.readOnly(name: name))
   }
 
   /// An error with the code ``Code/forked``.
-  package static var forked: Self { Self(.forked) }
+  static var forked: Self { Self(.forked) }
 
   /// An error with the code ``Code/stopped``.
-  package static var stopped: Self { Self(.stopped) }
+  static var stopped: Self { Self(.stopped) }
 }
 
 extension RedisSharedStateError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
@@ -510,7 +510,7 @@ extension ReplicaShortage {
 }
 
 extension DeniedSubject: CustomStringConvertible {
-  package var description: String {
+  var description: String {
     let what = kind == .key ? "key" : "channel"
     let quoted = names.map { "'\($0)'" }.joined(separator: ", ")
     return switch names.count {
@@ -526,12 +526,12 @@ extension RedisSharedStateError {
   static var maximumNames: Int { 100 }
 
   /// The Redis key holds something other than a string.
-  package static func wrongType(_ type: String, name: String) -> Self {
+  static func wrongType(_ type: String, name: String) -> Self {
     .undecodable(name: name, reason: "the Redis key holds a \(type), not a string", writer: nil)
   }
 
   /// The server is a replica without a connection to its primary.
-  package static let outOfStep = RedisSharedStateError.unreachable(
+  static let outOfStep = RedisSharedStateError.unreachable(
     reason: "the server is a replica that is not in step with its primary"
   )
 
@@ -568,7 +568,7 @@ extension RedisSharedStateError {
   }
 
   /// Whether an immediate retry is pointless, because a person has to change something first.
-  package var isPermanent: Bool {
+  var isPermanent: Bool {
     switch cause {
     case .tlsFailed, .unsupported, .authenticationFailed, .sentinelAuthenticationFailed, .permissionDenied,
       .sentinelPermissionDenied, .outOfThreads, .protocolViolation, .invalidURL, .invalidName,

@@ -140,7 +140,7 @@ private enum DefaultRedisStoreKey: DependencyKey {
 
 extension RedisStore {
   /// A store that fails every operation with this error.
-  package convenience init(refusing error: RedisSharedStateError, logger: Logger = RedisStore.defaultLogger) {
+  convenience init(refusing error: RedisSharedStateError, logger: Logger = RedisStore.defaultLogger) {
     self.init(
       connector: RefusingConnector(error: error),
       configuration: .inProcess,

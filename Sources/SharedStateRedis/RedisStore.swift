@@ -1,7 +1,7 @@
 public import Logging
 public import Metrics
 import SharedState
-package import SharedStateDependencies
+import SharedStateDependencies
 import Synchronization
 
 #if canImport(Glibc)
@@ -105,9 +105,9 @@ public final class RedisStore: Sendable {
   var endpoint: RedisEndpoint? { fixedEndpoint ?? link.connector.endpoint }
 
   /// Whether the store's thread sleeps, so that a caller may send its own change.
-  package var lendsConnection: Bool { link.loan.isOffered }
+  var lendsConnection: Bool { link.loan.isOffered }
 
-  package init(
+  init(
     connector: any RedisConnector,
     configuration: RedisConfiguration,
     isInProcess: Bool,
@@ -327,13 +327,13 @@ public final class RedisStore: Sendable {
   package func stop() { link.stop() }
 
   /// How many values have a change that the server has not acknowledged.
-  package var pendingChanges: Int { link.pendingChanges }
+  var pendingChanges: Int { link.pendingChanges }
 
   /// How many atomic updates wait to be run or sent, and how many were sent and may have taken effect.
-  package var openUpdates: (waiting: Int, sent: Int) { link.openUpdates }
+  var openUpdates: (waiting: Int, sent: Int) { link.openUpdates }
 
   /// Whether lines wait to be written to the log, or one is being written.
-  package var isLogging: Bool { link.queues.withLock { $0.isBusy(.log) } }
+  var isLogging: Bool { link.queues.withLock { $0.isBusy(.log) } }
 
   // MARK: Names
 
@@ -352,7 +352,7 @@ public final class RedisStore: Sendable {
   }
 
   /// The newest revision of a value that this store knows to be in Redis; `nil`: the store has no share of it.
-  package func confirmedRevision(of name: String) -> Revision? {
+  func confirmedRevision(of name: String) -> Revision? {
     (try? names(for: name).get()).flatMap(link.confirmedRevision)
   }
 

@@ -1,8 +1,8 @@
-package import SharedStateRedis
+@testable import SharedStateRedis
 
 extension ChangeMessage {
   /// A message about a version that never expires.
-  package init(
+  init(
     revision: Revision,
     parent: Revision,
     writer: String,
@@ -17,9 +17,9 @@ extension ChangeMessage {
 
 extension Secret {
   /// A secret for tests that need one.
-  package static let sample = Secret(repeating: "5")
+  static let sample = Secret(repeating: "5")
   /// The secret of another namespace, or an outdated one.
-  package static let other = Secret(repeating: "7")
+  static let other = Secret(repeating: "7")
 
   private init(repeating digit: String) {
     guard let secret = Secret(String(repeating: digit, count: Secret.length)) else { fatalError("Use one digit.") }

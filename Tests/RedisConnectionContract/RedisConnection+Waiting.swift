@@ -1,4 +1,4 @@
-package import SharedStateRedis
+@testable import SharedStateRedis
 
 extension RedisConnection {
   /// Waits until something has arrived, the waker was woken, or the deadline has passed, and returns the events so far.
@@ -6,7 +6,7 @@ extension RedisConnection {
   ///
   /// - Throws: The reason for the end of the connection, behind all events.
   /// - Parameter waker: The waker that the connection was opened with, if anything wakes it.
-  package func receive(until deadline: Instant, waker: Waker = Waker()) throws(RedisSharedStateError) -> [RedisEvent] {
+  func receive(until deadline: Instant, waker: Waker = Waker()) throws(RedisSharedStateError) -> [RedisEvent] {
     while true {
       _ = try waker.wait(for: PerConnection { $0 == .writer ? interest : nil }, until: deadline)
       let wasWoken = waker.isWoken

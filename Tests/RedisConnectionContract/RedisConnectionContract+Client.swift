@@ -1,5 +1,5 @@
 import Foundation
-import SharedStateRedis
+@testable import SharedStateRedis
 
 extension RedisConnectionContract {
   /// A connection that keeps track of its unanswered requests, and of the messages that have arrived.

@@ -1,6 +1,6 @@
 import Foundation
 import SharedStateDependencies
-import SharedStateRedis
+@testable import SharedStateRedis
 
 extension RedisConnectionContract {
   /// Performs the same random actions on two servers: commits, retries, conflicts, restores, and foreign edits of all
@@ -13,7 +13,7 @@ extension RedisConnectionContract {
   ///   - second: Another server, with the same namespace and database, also empty.
   ///   - seed: Decides the actions. The same seed repeats the same actions.
   /// - Throws: ``Violation`` at the first difference, with the seed and the step.
-  package static func compare(_ first: Server, _ second: Server, seed: UInt64, steps: Int = 300) throws {
+  static func compare(_ first: Server, _ second: Server, seed: UInt64, steps: Int = 300) throws {
     let sides = try [Side(first), Side(second)]
     defer { for side in sides { side.scene.close() } }
     var random = SplitMix64(seed: seed)

@@ -1,9 +1,9 @@
-package import SharedStateRedis
+@testable import SharedStateRedis
 
 extension RedisConnectionContract {
   /// Texts in the place of a revision, and the revisions that Swift and the scripts have to read from them; `nil`:
   /// none.
-  package static let numbers: [(text: String, revision: Revision?)] = [
+  static let numbers: [(text: String, revision: Revision?)] = [
     ("1", Revision(1)),
     ("1763700000000001", Revision(1_763_700_000_000_001)),
     ("7881299347898367", Revision(Revision.largest.rawValue - 1)),

@@ -1,10 +1,10 @@
 import Foundation
-import SharedStateRedis
+@testable import SharedStateRedis
 
 extension RedisConnectionContract {
   /// Promises about users with restricted rights. These checks change the rights of all clients of a server, so each
   /// needs a server of its own.
-  package static let rightChecks = [
+  static let rightChecks = [
     RedisConnectionContract("a read fails as a whole if one key is not permitted, and a read without that key succeeds")
     {
       scene in

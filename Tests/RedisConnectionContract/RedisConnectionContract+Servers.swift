@@ -1,11 +1,11 @@
 import Foundation
-package import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
-package import SharedStateTesting
+import SharedStateTesting
 
 extension InProcessRedis {
   /// The fake, for the contract: a connector, and a foreign writer.
-  package func contractServer(_ namespace: String = "contract:") -> RedisConnectionContract.Server {
+  func contractServer(_ namespace: String = "contract:") -> RedisConnectionContract.Server {
     RedisConnectionContract.Server(connector: InProcessConnector(self), namespace: namespace) { [self] arguments in
       try foreign(arguments)
     }
@@ -57,7 +57,7 @@ extension RedisConnectionContract.Server {
   /// A real server, for the contract: a connector, and a foreign writer.
   ///
   /// - Throws: `RedisSharedStateError/Code/invalidURL`.
-  package init(url: String, namespace: String = "contract:\(UUID().uuidString):") throws {
+  init(url: String, namespace: String = "contract:\(UUID().uuidString):") throws {
     let client = try RedisCommandClient(url: url)
     self.init(
       connector: HiredisConnector(configuration: try RedisConfiguration(url: url)),
@@ -74,7 +74,7 @@ extension RedisConnectionContract.Server {
 
 extension RedisConnectionContract.Server {
   /// Another service on the same server, which writes through a connection of its own.
-  package var outsider: SharedKeyContract<RedisSharedKey<Int>>.Outsider {
+  var outsider: SharedKeyContract<RedisSharedKey<Int>>.Outsider {
     @Sendable func commit(_ name: String, _ content: Commit.Content) throws {
       let scene = RedisConnectionContract.Scene(self)
       defer { scene.close() }

@@ -1,15 +1,15 @@
 import Foundation
-package import SharedStateRedis
+@testable import SharedStateRedis
 
 /// A check of one promise that every ``RedisConnection`` must keep, for any server.
 ///
 /// The checks use only typed requests and the edits of a foreign writer, so that they apply to the in-process server
 /// and to a real one alike. Each works on keys of its own namespace, and does not remove them.
-package struct RedisConnectionContract: Sendable, CustomStringConvertible {
+struct RedisConnectionContract: Sendable, CustomStringConvertible {
   /// The server that is checked.
-  package struct Server: Sendable {
+  struct Server: Sendable {
     /// Runs a command like `redis-cli`, and returns the text that it prints into a pipe, without the last line break.
-    package typealias Foreign = @Sendable (_ arguments: [String]) throws -> String
+    typealias Foreign = @Sendable (_ arguments: [String]) throws -> String
 
     let connector: any RedisConnector
     let namespace: String
@@ -21,7 +21,7 @@ package struct RedisConnectionContract: Sendable, CustomStringConvertible {
     ///   - namespace: A unique prefix, without braces.
     ///   - database: The database that the connector and the foreign writer select.
     ///   - foreign: Another client. It runs SET, GET, DEL, EXISTS, PEXPIRE, PTTL, TYPE, LPUSH, PUBLISH and ACL SETUSER.
-    package init(
+    init(
       connector: any RedisConnector,
       namespace: String = "contract:\(UUID().uuidString):",
       database: Int = 0,
@@ -35,8 +35,8 @@ package struct RedisConnectionContract: Sendable, CustomStringConvertible {
   }
 
   /// A promise that was not kept.
-  package struct Violation: Error, CustomStringConvertible {
-    package let description: String
+  struct Violation: Error, CustomStringConvertible {
+    let description: String
 
     init(_ description: String) {
       self.description = description
@@ -44,12 +44,12 @@ package struct RedisConnectionContract: Sendable, CustomStringConvertible {
   }
 
   /// Every check, in the order of the documentation of the seam.
-  package static let allChecks =
+  static let allChecks =
     connectionChecks + readChecks + trackingChecks + commitChecks + numberChecks + restoreChecks
     + operationChecks + messageChecks + baseChecks
 
   /// The promise, as a sentence.
-  package let name: String
+  let name: String
   private let body: @Sendable (Scene) throws -> Void
 
   init(_ name: String, _ body: @escaping @Sendable (Scene) throws -> Void) {
@@ -59,13 +59,13 @@ package struct RedisConnectionContract: Sendable, CustomStringConvertible {
 
   /// Runs the check on the calling thread, which it blocks for a few round trips.
   /// - Throws: ``Violation``, or the error of the connection.
-  package func run(on server: Server) throws {
+  func run(on server: Server) throws {
     let scene = Scene(server)
     defer { scene.close() }
     try body(scene)
   }
 
-  package var description: String { name }
+  var description: String { name }
 
   static func expect(_ condition: Bool, _ promise: @autoclosure () -> String) throws {
     guard condition else { throw Violation(promise()) }

@@ -1,8 +1,8 @@
-package import SharedStateRedis
+@testable import SharedStateRedis
 
 extension RedisConnector {
   /// Opens the only connection of a pass, and blocks the calling thread until then.
-  package func connect(
+  func connect(
     purpose: ConnectionPurpose,
     waker: Waker,
     deadline: Instant

@@ -1,5 +1,5 @@
 import Foundation
-import SharedStateRedis
+@testable import SharedStateRedis
 
 /// Checks that messages are read according to their format, that they survive a round trip, and that a message proves
 /// itself only as it was made.

@@ -1,5 +1,5 @@
 import Foundation
-import SharedStateRedis
+@testable import SharedStateRedis
 
 /// Checks that the meta of a value is read according to its format, and survives a round trip.
 enum MetaTarget {

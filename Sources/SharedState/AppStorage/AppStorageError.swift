@@ -38,7 +38,7 @@ public struct AppStorageError: Error, Hashable, Sendable, LocalizedError, Custom
     Self(.unreadable, key, "The app storage key '\(key)' holds \(found), which is no \(expected).")
   }
 
-  package static func unencodable(key: String, reason: String) -> Self {
+  static func unencodable(key: String, reason: String) -> Self {
     Self(.unencodable, key, "The value for the app storage key '\(key)' could not be encoded: \(reason)")
   }
 
@@ -51,7 +51,7 @@ public struct AppStorageError: Error, Hashable, Sendable, LocalizedError, Custom
     )
   }
 
-  package static func notWritten(key: String) -> Self {
+  static func notWritten(key: String) -> Self {
     Self(
       .notWritten,
       key,

@@ -171,7 +171,7 @@ extension AppStorageKey: CustomStringConvertible {
 }
 
 extension AppStorageKey: SynchronousKey {
-  package func storedValue() throws -> Value? {
+  func storedValue() throws -> Value? {
     let stored = domain.read(name)
     return try value(from: stored.value, stored.edition)
   }
@@ -186,7 +186,7 @@ extension AppStorageKey: SynchronousKey {
 
 extension AppStorageKey: RetryingKey {
   /// The file may be writable later.
-  package func isWorthRetrying(_ error: any Error) -> Bool {
+  func isWorthRetrying(_ error: any Error) -> Bool {
     (error as? AppStorageError)?.code == .notWritten
   }
 }

@@ -73,19 +73,19 @@ package class Box: Observable, @unchecked Sendable {
 
   /// Who is notified of a change, besides Observation.
   @usableFromInline
-  package struct Attention: OptionSet, Sendable {
+  struct Attention: OptionSet, Sendable {
     @usableFromInline
-    package let rawValue: UInt8
+    let rawValue: UInt8
 
     @inlinable
-    package init(rawValue: UInt8) {
+    init(rawValue: UInt8) {
       self.rawValue = rawValue
     }
 
     /// Tasks wait for a change.
-    package static let waiters = Attention(rawValue: 1 << 0)
+    static let waiters = Attention(rawValue: 1 << 0)
     /// The persistence is notified of the next local mutation.
-    package static let persistence = Attention(rawValue: 1 << 1)
+    static let persistence = Attention(rawValue: 1 << 1)
     /// Value observers receive a snapshot of every change.
     @inlinable
     static var valueObservers: Attention { Attention(rawValue: 1 << 2) }
@@ -627,7 +627,7 @@ package class Box: Observable, @unchecked Sendable {
   }
 
   /// Whether the value is being loaded, and the newest errors; reading it is observed.
-  package final var observedStatus: BoxStatus { observeStatus(readingErrors: false) }
+  final var observedStatus: BoxStatus { observeStatus(readingErrors: false) }
 
   /// The same; reading it is not observed.
   package final var status: BoxStatus {

@@ -8,7 +8,7 @@ public import Synchronization
 
 /// The lock of one box: a mutex that knows which thread runs a `withLock` closure under it.
 @usableFromInline
-package struct BoxLock: ~Copyable, Sendable {
+struct BoxLock: ~Copyable, Sendable {
   @usableFromInline
   let handLock = HandLock()
 
@@ -114,7 +114,7 @@ func currentThread() -> UInt {
 ///
 /// It exists because a closure around every access would have to be `sending`. Every caller unlocks it on every path.
 @usableFromInline
-package struct HandLock: ~Copyable, Sendable {
+struct HandLock: ~Copyable, Sendable {
   #if THREAD_SANITIZER
     private let mutex = ThreadSanitizerMutex<Void>(())
 

@@ -3,7 +3,7 @@ public import Synchronization
 
 /// Finds what tracks changes at the moment.
 @usableFromInline
-package enum ChangeTracking {
+enum ChangeTracking {
   /// How many `track` and `assert` scopes are open in this process. While none is, no tracking code runs.
   @usableFromInline
   static let openScopes = Atomic<Int>(0)

@@ -27,9 +27,9 @@ extension IdentifiedArray: Encodable where Element: Encodable {
 }
 
 extension IdentifiedArray: IdentityList where Element: Encodable {
-  package var listElements: [Element] { Array(elements) }
+  var listElements: [Element] { Array(elements) }
 
-  package var listID: (Element) -> ID { identify }
+  var listID: (Element) -> ID { identify }
 }
 
 extension IdentifiedArray: Decodable where Element: Decodable & Identifiable, ID == Element.ID {

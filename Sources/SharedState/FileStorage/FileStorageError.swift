@@ -61,7 +61,7 @@ public struct FileStorageError: Error, Hashable, Sendable, LocalizedError, Custo
     Self(.undecodable, path, "'\(path)' is not a document of the expected type: \(reason)")
   }
 
-  package static func unencodable(path: String, reason: String) -> Self {
+  static func unencodable(path: String, reason: String) -> Self {
     Self(.unencodable, path, "The value for '\(path)' could not be encoded: \(reason)")
   }
 

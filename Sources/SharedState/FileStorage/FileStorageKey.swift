@@ -172,7 +172,7 @@ extension FileStorageKey: CustomStringConvertible {
 }
 
 extension FileStorageKey: SynchronousKey {
-  package func storedValue() throws -> Value? {
+  func storedValue() throws -> Value? {
     let (content, edition) = document.read()
     let value = try value(from: content, edition).get()
     author.see(edition)
@@ -188,7 +188,7 @@ extension FileStorageKey: SynchronousKey {
 
 extension FileStorageKey: RetryingKey {
   /// What the system refuses now, it may allow later.
-  package func isWorthRetrying(_ error: any Error) -> Bool {
+  func isWorthRetrying(_ error: any Error) -> Bool {
     (error as? FileStorageError)?.code == .system
   }
 }

@@ -81,7 +81,7 @@ extension SharedKey {
 }
 
 /// A key that can read the stored value immediately, so that a share shows it from the beginning.
-package protocol SynchronousKey<Value>: SharedReaderKey {
+protocol SynchronousKey<Value>: SharedReaderKey {
   /// The value that is stored now; `nil` when nothing is stored.
   func storedValue() throws -> Value?
 

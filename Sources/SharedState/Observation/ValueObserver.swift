@@ -97,7 +97,7 @@ final class ValueObserver<Value>: @unchecked Sendable {
 }
 
 /// Keeps an observation until it is cancelled or released.
-package final class ValueObservation: Sendable {
+final class ValueObservation: Sendable {
   private let subscription: SharedSubscription
 
   init(_ cancel: @escaping @Sendable () -> Void) {
@@ -106,7 +106,7 @@ package final class ValueObservation: Sendable {
 
   /// Ends the observation. A value that is being delivered on another thread at this moment still arrives; no other
   /// does.
-  package func cancel() {
+  func cancel() {
     subscription.cancel()
   }
 }

@@ -1,6 +1,6 @@
 /// Reads and writes a part of a shared value that has no memory of its own.
 @usableFromInline
-package class Accessor<Value>: @unchecked Sendable {
+class Accessor<Value>: @unchecked Sendable {
   // `@unchecked Sendable` is right because subclasses have constant properties: places, whose memory is guarded by
   // their box's lock, key paths and functions. Other state of theirs is guarded by a lock of its own.
 

@@ -1,6 +1,6 @@
 /// The place that all copies of one `Shared` point to, which can be swapped for another.
 @usableFromInline
-package final class Projection<Value>: @unchecked Sendable {
+final class Projection<Value>: @unchecked Sendable {
   // `@unchecked Sendable` and the unchecked exclusivity are right because the variables are only touched with `lock`
   // held.
 
@@ -25,7 +25,7 @@ package final class Projection<Value>: @unchecked Sendable {
   @exclusivity(unchecked)
   var storage: Place<Value>
 
-  package init(_ place: Place<Value>) {
+  init(_ place: Place<Value>) {
     storage = place
   }
 

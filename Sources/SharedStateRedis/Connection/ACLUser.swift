@@ -29,7 +29,7 @@ extension KeyNames {
   /// MGET of values, each with its meta.
   var readKeys: [String] { [value, meta] }
   /// The scripts.
-  package var scriptKeys: [String] { [value, meta, operations, secret] }
+  var scriptKeys: [String] { [value, meta, operations, secret] }
 }
 
 extension RedisSharedStateError {

@@ -1,5 +1,5 @@
 /// The forms of some commands that differ between a single server and a cluster.
-package struct Dialect: Equatable, Sendable {
+struct Dialect: Equatable, Sendable {
   /// Whether the server is a node of a cluster.
   let isCluster: Bool
   /// Whether messages stay within the nodes that have the slot of their channel, as clusters can since 7.0.
@@ -8,7 +8,7 @@ package struct Dialect: Equatable, Sendable {
   static let firstShardedVersion = 7
 
   /// A single server.
-  package static let single = Dialect(isCluster: false, isSharded: false)
+  static let single = Dialect(isCluster: false, isSharded: false)
 
   var subscribe: StaticString { isSharded ? "SSUBSCRIBE" : "SUBSCRIBE" }
   var unsubscribe: StaticString { isSharded ? "SUNSUBSCRIBE" : "UNSUBSCRIBE" }

@@ -1,14 +1,14 @@
 /// Prepares a new connection for use: sends the commands, and interprets their replies.
-package struct Handshake {
+struct Handshake {
   private enum Step {
     case authenticate, select, name, clientID, role, commitScript, restoreScript
     /// INFO, with all required sections, or with one of them.
     case information, section
   }
 
-  package private(set) var digests = ScriptDigests()
-  package private(set) var facts = ServerFacts()
-  package private(set) var dialect: Dialect
+  private(set) var digests = ScriptDigests()
+  private(set) var facts = ServerFacts()
+  private(set) var dialect: Dialect
   private var report = VitalsReport()
   private var steps: ArraySlice<Step> = []
   private let formatter: RedisFormatter
@@ -21,7 +21,7 @@ package struct Handshake {
   ///   - credentials: `nil`: the server requires none.
   ///   - digests: The digests of the scripts that an earlier handshake with the same server returned. A server that no
   ///     longer knows a script says so when the script is used.
-  package init(
+  init(
     configuration: RedisConfiguration,
     credentials: RedisCredentials?,
     purpose: ConnectionPurpose,
@@ -73,10 +73,10 @@ package struct Handshake {
   }
 
   /// Whether every command is answered.
-  package var isDone: Bool { steps.isEmpty }
+  var isDone: Bool { steps.isEmpty }
 
   /// The upper bound of the next reply.
-  package var bound: ReplyBound {
+  var bound: ReplyBound {
     switch steps.first {
     case .role: .role
     case .information, .section: .information
@@ -86,7 +86,7 @@ package struct Handshake {
 
   /// Takes the reply to the next command.
   /// - Throws: ``RedisSharedStateError``: the reason why the connection cannot be used.
-  package mutating func handle(_ reply: RedisReplyView) throws(RedisSharedStateError) {
+  mutating func handle(_ reply: RedisReplyView) throws(RedisSharedStateError) {
     guard let step = steps.popFirst() else {
       throw .protocolViolation(reason: "the handshake received more replies than it sent commands")
     }
@@ -127,11 +127,11 @@ package struct Handshake {
   }
 
   /// The configuration is for a single server.
-  package static let isNode = RedisSharedStateError.invalidURL(
+  static let isNode = RedisSharedStateError.invalidURL(
     reason: "its server is a node of a cluster; it has to begin with redis+cluster or rediss+cluster"
   )
 
-  package static let isSentinel = RedisSharedStateError.invalidURL(
+  static let isSentinel = RedisSharedStateError.invalidURL(
     reason: "its server is a Sentinel; it has to begin with redis+sentinel or rediss+sentinel"
   )
 

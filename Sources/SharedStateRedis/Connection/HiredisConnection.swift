@@ -1,10 +1,10 @@
 import DequeModule
 
 /// A connection to a Redis server: matches replies with requests, over a ``RedisStream``.
-package final class HiredisConnection: RedisConnection {
+final class HiredisConnection: RedisConnection {
   /// The stream of commands and replies.
-  package let stream: RedisStream
-  package let facts: ServerFacts
+  let stream: RedisStream
+  let facts: ServerFacts
   private let purpose: ConnectionPurpose
   /// The name of the connection's user on the server.
   private let user: String
@@ -30,7 +30,7 @@ package final class HiredisConnection: RedisConnection {
   var isScriptUnderWay = false
 
   /// Whether the last ``receive()`` has received a complete reply or message, or a large part of one.
-  package private(set) var hasHeard = false
+  private(set) var hasHeard = false
   /// How many bytes had arrived when ``hasHeard`` was last set.
   private var heardBytes = 0
 
@@ -41,7 +41,7 @@ package final class HiredisConnection: RedisConnection {
   private static let heardPiece = 1 << 20
 
   /// Takes over a stream whose handshake is done.
-  package init(
+  init(
     stream: RedisStream,
     purpose: ConnectionPurpose,
     user: String = "default",
@@ -60,7 +60,7 @@ package final class HiredisConnection: RedisConnection {
     stream.bound = purpose == .subscriber ? .push : .word
   }
 
-  package func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
+  func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
     let isIdle = expectations.first == nil
     var index = requests.startIndex
     while index < requests.endIndex {
@@ -78,9 +78,9 @@ package final class HiredisConnection: RedisConnection {
     try stream.flush()
   }
 
-  package var interest: Interest { events.isEmpty && failure == nil ? stream.interest : .arrived }
+  var interest: Interest { events.isEmpty && failure == nil ? stream.interest : .arrived }
 
-  package func receive() -> Arrivals {
+  func receive() -> Arrivals {
     defer { events.removeAll() }
     hasHeard = false
     do throws(RedisSharedStateError) {
@@ -92,7 +92,7 @@ package final class HiredisConnection: RedisConnection {
     return Arrivals(events, hasHeard: hasHeard, failure: failure)
   }
 
-  package func close() {
+  func close() {
     stream.transport.close()
   }
 

@@ -1,9 +1,9 @@
-package import SharedStateDependencies
+import SharedStateDependencies
 import Synchronization
 
 /// Opens connections to the server of a configuration: each on a thread of its own, because looking up names, asking
 /// Sentinels and shaking hands wait, and because the program's providers of credentials may block.
-package final class HiredisConnector: RedisConnector {
+final class HiredisConnector: RedisConnector {
   /// An attempt to open a connection.
   private enum Attempt {
     case underWay
@@ -30,21 +30,21 @@ package final class HiredisConnector: RedisConnector {
   /// Makes a connector; it connects only when asked.
   ///
   /// - Parameter traffic: Counts the bytes of all connections.
-  package init(configuration: RedisConfiguration, traffic: Traffic? = nil, threads: ThreadStarter = .system) {
+  init(configuration: RedisConfiguration, traffic: Traffic? = nil, threads: ThreadStarter = .system) {
     (self.configuration, self.traffic, self.threads) = (configuration, traffic, threads)
     dialer = configuration.makeDialer()
     resolver = configuration.makeResolver(dialer)
   }
 
-  package func onServerEvent(_ callback: @escaping @Sendable (ServerEvent) -> Void) {
+  func onServerEvent(_ callback: @escaping @Sendable (ServerEvent) -> Void) {
     resolver.onServerEvent(callback)
   }
 
-  package func close() { resolver.close() }
+  func close() { resolver.close() }
 
-  package var endpoint: RedisEndpoint? { route.withLock { $0?.endpoint } }
+  var endpoint: RedisEndpoint? { route.withLock { $0?.endpoint } }
 
-  package func open(
+  func open(
     _ purpose: ConnectionPurpose,
     pass: UInt64,
     waker: Waker,
@@ -87,7 +87,7 @@ package final class HiredisConnector: RedisConnector {
     return nil
   }
 
-  package func stopConnecting(_ waker: Waker) {
+  func stopConnecting(_ waker: Waker) {
     let id = ObjectIdentifier(waker)
     // A result is released after the lock.
     let abandoned = attempts.withLock { attempts in
@@ -166,7 +166,7 @@ package final class HiredisConnector: RedisConnector {
   ///
   /// - Parameter isWanted: Whether the server is still the right one. Asked now and then.
   /// - Throws: The errors of ``open(_:pass:waker:deadline:)``.
-  package func shakeHands(
+  func shakeHands(
     over stream: RedisStream,
     _ purpose: ConnectionPurpose,
     as credentials: RedisCredentials?,
@@ -216,7 +216,7 @@ package final class HiredisConnector: RedisConnector {
 extension RedisConfiguration {
   /// The user and the password for the next connection.
   /// - Throws: ``RedisSharedStateError/Code/unreachable``: the provider has failed.
-  package func currentCredentials() throws(RedisSharedStateError) -> RedisCredentials? {
+  func currentCredentials() throws(RedisSharedStateError) -> RedisCredentials? {
     guard let credentialsProvider else { return credentials }
     do {
       return try credentialsProvider()

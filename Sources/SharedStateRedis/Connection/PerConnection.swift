@@ -1,16 +1,16 @@
 /// One element for each of the two connections of a link, found without hashing.
-package struct PerConnection<Element> {
+struct PerConnection<Element> {
   private var subscriber: Element
   private var writer: Element
 
   /// Creates the element of each connection, the subscriber's first.
-  package init<Failure>(_ make: (ConnectionPurpose) throws(Failure) -> Element) throws(Failure) {
+  init<Failure>(_ make: (ConnectionPurpose) throws(Failure) -> Element) throws(Failure) {
     subscriber = try make(.subscriber)
     writer = try make(.writer)
   }
 
   /// The element of the connection for this purpose.
-  package subscript(purpose: ConnectionPurpose) -> Element {
+  subscript(purpose: ConnectionPurpose) -> Element {
     _read {
       switch purpose {
       case .writer: yield writer
@@ -26,7 +26,7 @@ package struct PerConnection<Element> {
   }
 
   /// Both elements.
-  package var values: [Element] { [subscriber, writer] }
+  var values: [Element] { [subscriber, writer] }
 }
 
 extension PerConnection: Sendable where Element: Sendable {}

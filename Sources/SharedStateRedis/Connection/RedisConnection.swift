@@ -1,10 +1,10 @@
-package import Foundation
+import Foundation
 
 /// One connection to one server: takes batches of typed requests, and returns typed replies and pushed messages.
 ///
 /// A connection is used by one thread at a time, and only the ``Waker`` that it was opened with may be used from
 /// anywhere: see ``OpenConnection``. No method waits. After a failure the connection can only be closed.
-package protocol RedisConnection: AnyObject {
+protocol RedisConnection: AnyObject {
   /// The facts that the server reported while the connection was opened.
   var facts: ServerFacts { get }
 
@@ -27,16 +27,16 @@ package protocol RedisConnection: AnyObject {
 }
 
 /// What has arrived on a connection.
-package struct Arrivals: Sendable {
-  package var events: [RedisEvent]
+struct Arrivals: Sendable {
+  var events: [RedisEvent]
   /// Whether a complete reply or message has arrived, or a large part of one. A few bytes do not show that a server
   /// makes progress.
-  package var hasHeard: Bool
+  var hasHeard: Bool
   /// Why the connection has ended, behind these events: ``RedisSharedStateError/Code/disconnected``,
   /// ``RedisSharedStateError/Code/protocolViolation``.
-  package var failure: RedisSharedStateError?
+  var failure: RedisSharedStateError?
 
-  package init(_ events: [RedisEvent] = [], hasHeard: Bool = false, failure: RedisSharedStateError? = nil) {
+  init(_ events: [RedisEvent] = [], hasHeard: Bool = false, failure: RedisSharedStateError? = nil) {
     (self.events, self.hasHeard, self.failure) = (events, hasHeard, failure)
   }
 
@@ -44,7 +44,7 @@ package struct Arrivals: Sendable {
 }
 
 /// What a thread waits for before it lets a connection receive.
-package enum Interest: Sendable {
+enum Interest: Sendable {
   /// Nothing: something has arrived already.
   case arrived
   /// The socket with this descriptor is ready for one of these operations.
@@ -56,7 +56,7 @@ package enum Interest: Sendable {
 }
 
 /// Opens connections to the server that a store uses.
-package protocol RedisConnector: Sendable {
+protocol RedisConnector: Sendable {
   /// Opens a connection that is ready for use: authenticated, named, on its database, and to a primary. Never waits.
   ///
   /// - Parameters:
@@ -90,19 +90,19 @@ package protocol RedisConnector: Sendable {
 }
 
 extension RedisConnector {
-  package var endpoint: RedisEndpoint? { nil }
+  var endpoint: RedisEndpoint? { nil }
 
-  package func onServerEvent(_ callback: @escaping @Sendable (ServerEvent) -> Void) {}
+  func onServerEvent(_ callback: @escaping @Sendable (ServerEvent) -> Void) {}
 
-  package func close() {}
+  func close() {}
 
-  package func stopConnecting(_ waker: Waker) {}
+  func stopConnecting(_ waker: Waker) {}
 
-  package var isScheduled: Bool { false }
+  var isScheduled: Bool { false }
 }
 
 /// An event at a server that no connection to it shows.
-package enum ServerEvent: Sendable {
+enum ServerEvent: Sendable {
   /// Another server has taken over from the one that was last connected to.
   case moved
   /// A Sentinel refuses to announce when another server takes over.
@@ -116,8 +116,8 @@ package enum ConnectionPurpose: String, Sendable, CaseIterable {
 }
 
 /// A request and the number that its reply will carry.
-package struct RedisRequest: Sendable {
-  package enum Command: Sendable {
+struct RedisRequest: Sendable {
+  enum Command: Sendable {
     case ping
     /// Answered like a ping by a primary, and with ``RedisSharedStateError/Code/notPrimary`` by a replica.
     case role
@@ -151,27 +151,27 @@ package struct RedisRequest: Sendable {
     case unsubscribe([String])
   }
 
-  package let id: UInt64
-  package let command: Command
+  let id: UInt64
+  let command: Command
   /// The upper bound of the reply; `nil`: the largest reply to such a command. A larger reply ends the connection. Of
   /// restores that are sent together, the bound of the first one counts.
-  package let bound: ReplyBound?
+  let bound: ReplyBound?
 
-  package init(id: UInt64, command: Command, bound: ReplyBound? = nil) {
+  init(id: UInt64, command: Command, bound: ReplyBound? = nil) {
     self.id = id
     self.command = command
     self.bound = bound
   }
 }
 
-package enum RedisEvent: Sendable {
+enum RedisEvent: Sendable {
   case reply(id: UInt64, RedisReply)
   case message(channel: String, payload: Data)
   /// Another client has written or deleted these keys; `nil`: any key may have changed.
   case invalidated([String]?)
 }
 
-package enum RedisReply: Sendable {
+enum RedisReply: Sendable {
   case pong
   case vitals(Vitals)
   case tracking
@@ -194,23 +194,23 @@ package enum RedisReply: Sendable {
 }
 
 /// The facts that a server reports about itself; `nil` where its access control does not allow asking.
-package struct ServerFacts: Equatable, Sendable {
+struct ServerFacts: Equatable, Sendable {
   /// The number of this connection, for redirecting invalidations to it.
-  package var clientID: Int64?
+  var clientID: Int64?
   /// Different after every restart, which shows whether a server may have lost data.
-  package var runID: String?
+  var runID: String?
   /// Shows whether the server may have lost data.
-  package var vitals: Vitals?
+  var vitals: Vitals?
   /// The server's clock, in microseconds since 1970.
-  package var clock: UInt64?
+  var clock: UInt64?
   /// How many clients are connected to the server.
-  package var clients: Int?
+  var clients: Int?
   /// How long opening this connection took.
-  package var opening: Duration?
+  var opening: Duration?
   /// The certificates of the connection, if it has any.
-  package var certificates: [KnownCertificate] = []
+  var certificates: [KnownCertificate] = []
 
-  package init(
+  init(
     clientID: Int64? = nil,
     runID: String? = nil,
     vitals: Vitals? = nil,

@@ -1,9 +1,9 @@
 internal import CHiredis
 
 /// Parses RESP2 replies from bytes that arrive in pieces of any size, within a bound.
-package final class RedisParser {
+final class RedisParser {
   /// The upper bound of the reply that is arriving, or that comes next.
-  package var bound: ReplyBound {
+  var bound: ReplyBound {
     didSet { limitArrays() }
   }
 
@@ -21,7 +21,7 @@ package final class RedisParser {
   private static let lengthBytes = 24
 
   /// Makes a parser.
-  package init(bound: ReplyBound = .largest) {
+  init(bound: ReplyBound = .largest) {
     guard let reader = redisReaderCreate() else { fatalError("hiredis has no memory for a reader.") }
     reader.pointee.maxbuf = Self.keptCapacity
     self.reader = reader
@@ -39,12 +39,12 @@ package final class RedisParser {
   }
 
   /// How many bytes wait to be parsed. A string is parsed once it has arrived as a whole.
-  package var bufferedBytes: Int { Int(reader.pointee.len - reader.pointee.pos) }
+  var bufferedBytes: Int { Int(reader.pointee.len - reader.pointee.pos) }
 
   /// Adds bytes. Use small pieces, each followed by ``next()`` until it is `nil`: the reader often moves the bytes that
   /// it has not parsed to the front of its buffer.
   /// - Throws: ``RedisSharedStateError/Code/protocolViolation``.
-  package func feed(_ bytes: UnsafeRawBufferPointer) throws(RedisSharedStateError) {
+  func feed(_ bytes: UnsafeRawBufferPointer) throws(RedisSharedStateError) {
     let result = redisReaderFeed(reader, bytes.assumingMemoryBound(to: CChar.self).baseAddress, bytes.count)
     guard result == REDIS_OK else { throw violation }
     fedBytes += bytes.count
@@ -52,7 +52,7 @@ package final class RedisParser {
 
   /// The next complete reply, valid until this is called again; `nil`: more bytes are needed.
   /// - Throws: ``RedisSharedStateError/Code/protocolViolation``, also for a reply that exceeds the bound.
-  package func next() throws(RedisSharedStateError) -> RedisReplyView? {
+  func next() throws(RedisSharedStateError) -> RedisReplyView? {
     if let previous = current {
       current = nil
       freeReplyObject(previous)

@@ -64,7 +64,7 @@ extension RedisSharedStateError {
   /// Reads a server's error reply; `operation` is the name of the command that was refused.
   ///
   /// Only the code of the text is kept, because the rest may quote arguments.
-  package init(errorReply: String, operation: String) {
+  init(errorReply: String, operation: String) {
     let code = Self.code(of: errorReply)
     // A full server sends this instead of its first reply, and closes the connection. The code alone would look like a
     // reply to that command.

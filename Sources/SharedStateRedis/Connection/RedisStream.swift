@@ -1,17 +1,17 @@
 /// Sends commands and receives replies over one transport. It knows no commands, and does not match replies with them.
-package final class RedisStream {
+final class RedisStream {
   /// Takes one reply, which is valid until it returns.
-  package typealias Handler = (RedisReplyView) throws(RedisSharedStateError) -> Void
+  typealias Handler = (RedisReplyView) throws(RedisSharedStateError) -> Void
 
   /// Carries the bytes; closed when the stream is released.
-  package let transport: any Transport
+  let transport: any Transport
   /// Holds the commands that ``flush()`` sends.
-  package let formatter = RedisFormatter()
+  let formatter = RedisFormatter()
   private let parser = RedisParser()
   private let traffic: Traffic?
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
   /// How many bytes have arrived in total.
-  package private(set) var receivedBytes = 0
+  private(set) var receivedBytes = 0
   /// Whether the last read filled the buffer, so that there is probably more.
   private var expectsMore = false
 
@@ -20,13 +20,13 @@ package final class RedisStream {
   private static let pieceBytes = 16_384
 
   /// The upper bound of the next reply. Set it between two replies.
-  package var bound: ReplyBound {
+  var bound: ReplyBound {
     get { parser.bound }
     set { parser.bound = newValue }
   }
 
   /// Takes over a transport, whose bytes are counted.
-  package init(transport: any Transport, traffic: Traffic? = nil) {
+  init(transport: any Transport, traffic: Traffic? = nil) {
     (self.transport, self.traffic) = (transport, traffic)
   }
 
@@ -37,7 +37,7 @@ package final class RedisStream {
 
   /// Sends as much as the transport accepts, without waiting. ``receive(_:)`` sends the rest.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``.
-  package func flush() throws(RedisSharedStateError) {
+  func flush() throws(RedisSharedStateError) {
     while !formatter.isEmpty {
       let written = try transport.write(formatter.bytes)
       guard written > 0 else { return }
@@ -47,7 +47,7 @@ package final class RedisStream {
   }
 
   /// What has to happen before ``receive(_:)`` has anything to do.
-  package var interest: Interest {
+  var interest: Interest {
     // After a full buffer, more has probably arrived already.
     expectsMore || transport.holdsInput ? .arrived : .socket(transport.descriptor, wanted)
   }
@@ -59,7 +59,7 @@ package final class RedisStream {
   ///
   /// - Returns: Whether anything happened before the deadline.
   /// - Throws: The errors of ``receive(_:)``.
-  package func receive(until deadline: Instant, _ handle: Handler) throws(RedisSharedStateError) -> Bool {
+  func receive(until deadline: Instant, _ handle: Handler) throws(RedisSharedStateError) -> Bool {
     if !expectsMore, try transport.wait(for: wanted, until: deadline).isEmpty { return false }
     try receive(handle)
     return true
@@ -68,7 +68,7 @@ package final class RedisStream {
   /// Handles the replies that have arrived, and sends the unsent commands that the transport accepts: even while
   /// replies are read, so that neither side waits forever for the other to read. The handler may add commands.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``, ``RedisSharedStateError/Code/protocolViolation``.
-  package func receive(_ handle: Handler) throws(RedisSharedStateError) {
+  func receive(_ handle: Handler) throws(RedisSharedStateError) {
     // Reading comes first, so that the last reply of a server that closes the connection is handled.
     try read(handle)
     do throws(RedisSharedStateError) {

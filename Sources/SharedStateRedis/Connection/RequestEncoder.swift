@@ -256,29 +256,29 @@ struct RequestEncoder {
 }
 
 /// Encodes commands, one after the other, into one buffer.
-package final class RedisFormatter {
+final class RedisFormatter {
   private var output = ByteBuffer()
   private var command = RedisCommand()
 
   /// Makes an empty formatter.
-  package init() {}
+  init() {}
 
   /// The encoded commands that have not been sent; valid until something is added or removed.
-  package var bytes: UnsafeRawBufferPointer { output.bytes }
+  var bytes: UnsafeRawBufferPointer { output.bytes }
   /// Whether everything was sent.
-  package var isEmpty: Bool { output.isEmpty }
+  var isEmpty: Bool { output.isEmpty }
   /// How many bytes have not been sent.
-  package var count: Int { output.count }
+  var count: Int { output.count }
 
   /// Encodes the command of these words and the arguments that the closure adds.
-  package func add(_ words: StaticString..., arguments: (inout RedisCommand) -> Void = { _ in }) {
+  func add(_ words: StaticString..., arguments: (inout RedisCommand) -> Void = { _ in }) {
     for word in words { command.argument(word) }
     arguments(&command)
     command.encode(into: &output)
   }
 
   /// Removes bytes that were sent.
-  package func removeFirst(_ count: Int) {
+  func removeFirst(_ count: Int) {
     output.removeFirst(count)
   }
 }

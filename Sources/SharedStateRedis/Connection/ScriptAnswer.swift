@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The answers of ``CommitScript``.
-package enum ScriptAnswer {
+enum ScriptAnswer {
   /// The commit took effect, or was refused.
   case reply(CommitReply)
   /// The staging key has expired or was never written.
@@ -10,7 +10,7 @@ package enum ScriptAnswer {
   case unbelievable
 
   /// Reads a reply that is not an error; `nil` if it is not an answer of the script.
-  package init?(_ reply: RedisReplyView) {
+  init?(_ reply: RedisReplyView) {
     switch reply.kind {
     case .string where reply.bytes.first == UInt8(ascii: "h"):
       let text = reply.string
@@ -104,11 +104,11 @@ extension Meta {
 
 /// The digests by which a server knows the scripts; `nil` if the user may not load scripts, so that the source is sent
 /// each time.
-package struct ScriptDigests: Equatable, Sendable {
-  package var commit: String?
-  package var restore: String?
+struct ScriptDigests: Equatable, Sendable {
+  var commit: String?
+  var restore: String?
 
-  package init(commit: String? = nil, restore: String? = nil) {
+  init(commit: String? = nil, restore: String? = nil) {
     self.commit = commit
     self.restore = restore
   }

@@ -1,16 +1,16 @@
-package import Glibc
+import Glibc
 
 /// Opens sockets.
-package struct SocketDialer: Dialer {
+struct SocketDialer: Dialer {
   /// How long a connection may be without traffic before the kernel sends a keep-alive probe.
-  package let keepAlive: Duration
+  let keepAlive: Duration
   /// How long sent bytes may stay unacknowledged before the kernel gives up the connection.
   let acknowledgementTimeout: Duration
   /// The call of the system.
   let lookUp: LookUp
 
   /// Looks up the addresses of a host.
-  package typealias LookUp =
+  typealias LookUp =
     @Sendable (
       _ host: String,
       _ port: String,
@@ -19,7 +19,7 @@ package struct SocketDialer: Dialer {
     ) -> CInt
 
   /// Makes a dialer. The durations are rounded down to seconds and milliseconds, respectively, and matter for TCP only.
-  package init(
+  init(
     keepAlive: Duration = .seconds(10),
     acknowledgementTimeout: Duration = .seconds(15),
     lookUp: @escaping LookUp = { getaddrinfo($0, $1, $2, $3) }
@@ -31,7 +31,7 @@ package struct SocketDialer: Dialer {
 
   /// Connects, trying every address of the host in turn.
   /// - Throws: ``RedisSharedStateError/Code/unreachable``, ``RedisSharedStateError/Code/timedOut``.
-  package func dial(
+  func dial(
     _ endpoint: RedisEndpoint,
     until deadline: inout Instant
   ) throws(RedisSharedStateError) -> any Transport {

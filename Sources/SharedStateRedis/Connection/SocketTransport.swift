@@ -78,19 +78,19 @@ package struct Readiness: OptionSet, Sendable {
 }
 
 /// A connected, non-blocking socket: TCP or Unix.
-package final class SocketTransport: Transport {
+final class SocketTransport: Transport {
   /// Negative once closed.
-  package private(set) var descriptor: CInt
-  package let holdsInput = false
+  private(set) var descriptor: CInt
+  let holdsInput = false
 
   /// Takes over a connected, non-blocking descriptor.
-  package init(descriptor: CInt) {
+  init(descriptor: CInt) {
     self.descriptor = descriptor
   }
 
   deinit { close() }
 
-  package func read(into buffer: UnsafeMutableRawBufferPointer) throws(RedisSharedStateError) -> Int {
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(RedisSharedStateError) -> Int {
     while true {
       let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
       if count > 0 { return count }
@@ -101,7 +101,7 @@ package final class SocketTransport: Transport {
     }
   }
 
-  package func write(_ bytes: UnsafeRawBufferPointer) throws(RedisSharedStateError) -> Int {
+  func write(_ bytes: UnsafeRawBufferPointer) throws(RedisSharedStateError) -> Int {
     while true {
       // Without the flag, writing to a closed connection kills the process.
       let count = send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
@@ -112,7 +112,7 @@ package final class SocketTransport: Transport {
     }
   }
 
-  package func wait(
+  func wait(
     for wanted: Readiness,
     until deadline: Instant
   ) throws(RedisSharedStateError) -> Readiness {
@@ -124,14 +124,14 @@ package final class SocketTransport: Transport {
     return Readiness(happened: watched.revents)
   }
 
-  package func close() {
+  func close() {
     guard descriptor >= 0 else { return }
     _ = Glibc.close(descriptor)
     descriptor = -1
   }
 
   /// The system's text for an error number, with advice where a person has to act.
-  package static func text(of code: CInt) -> String {
+  static func text(of code: CInt) -> String {
     // The C library's text is a constant, or belongs to the thread.
     let text = String(cString: strerror(code))
     return switch code {

@@ -1,11 +1,11 @@
 import Synchronization
 
 /// Counts the bytes of commands and replies on the connections of one store, until they are published.
-package final class Traffic: Sendable {
+final class Traffic: Sendable {
   private let sent = Atomic(0)
   private let received = Atomic(0)
 
-  package init() {}
+  init() {}
 
   func noteSent(_ bytes: Int) { sent.add(bytes, ordering: .relaxed) }
   func noteReceived(_ bytes: Int) { received.add(bytes, ordering: .relaxed) }

@@ -3,9 +3,9 @@
 /// The origin of a primary's data shows whether data of another server took the place of its own in this run. What it
 /// has received from primaries is counted since Redis 7.0, and constant once it is a primary. CONFIG RESETSTAT sets the
 /// count to zero; then, as before 7.0, the history that it has left shows it, until its backlog is discarded.
-package struct VitalsReport: Equatable, Sendable {
+struct VitalsReport: Equatable, Sendable {
   /// The run of the server; `nil`: it is unknown, or may be another one for each request.
-  package var runID: String?
+  var runID: String?
   private var isPrimary = false
   private var replicationID: ReplicationID?
   private var formerHistory: String?
@@ -14,7 +14,7 @@ package struct VitalsReport: Equatable, Sendable {
   /// Why the server does not report the name of its history; `nil` if it does.
   private(set) var refusal: RedisSharedStateError?
 
-  package init(runID: String? = nil) {
+  init(runID: String? = nil) {
     self.runID = runID
   }
 
@@ -39,7 +39,7 @@ package struct VitalsReport: Equatable, Sendable {
   enum Section { case replication, statistics }
 
   /// `nil` if the server does not report the name of its history.
-  package var vitals: Vitals? {
+  var vitals: Vitals? {
     guard let replicationID else { return nil }
     var vitals = Vitals(era: Era(of: replicationID), replicationID: replicationID, evictions: evictions)
     // A replica has the history of its primary.

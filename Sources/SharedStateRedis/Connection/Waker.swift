@@ -1,5 +1,5 @@
 internal import CHiredis
-package import SharedStateDependencies
+import SharedStateDependencies
 import Synchronization
 
 #if canImport(Glibc)
@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// Waking twice before the thread looks is the same as waking once. The descriptor is made only when its thread asks
 /// for it, so that the many stores of a test suite that have no socket need none. Until then, a condition is used.
-package final class Waker: Sendable {
+final class Waker: Sendable {
   private let wasWoken = Atomic(false)
   /// An `eventfd`, closed at the end; negative as long as there is none. Only the waiting thread makes it.
   private let event = Atomic<CInt>(-1)
@@ -20,7 +20,7 @@ package final class Waker: Sendable {
   /// Wakes a task, where a test's world replaces the threads.
   private let alarm: Alarm?
 
-  package init(on schedule: (any Schedule)? = nil) {
+  init(on schedule: (any Schedule)? = nil) {
     alarm = schedule.map { Alarm(on: $0) }
   }
 
@@ -31,7 +31,7 @@ package final class Waker: Sendable {
 
   /// Becomes readable after a call of ``wake()``. Only the waiting thread may ask for it.
   /// - Throws: ``RedisSharedStateError/Code/unreachable``: the process has no descriptor left.
-  package var descriptor: CInt {
+  var descriptor: CInt {
     get throws(RedisSharedStateError) {
       let known = event.load(ordering: .relaxed)
       if known >= 0 { return known }
@@ -45,9 +45,9 @@ package final class Waker: Sendable {
   }
 
   /// Whether there was a wake-up since the waker was last cleared.
-  package var isWoken: Bool { wasWoken.load(ordering: .sequentiallyConsistent) }
+  var isWoken: Bool { wasWoken.load(ordering: .sequentiallyConsistent) }
 
-  package func wake() {
+  func wake() {
     guard !wasWoken.exchange(true, ordering: .sequentiallyConsistent) else { return }
     if let alarm { return alarm.ring() }
     let event = event.load(ordering: .sequentiallyConsistent)
@@ -65,7 +65,7 @@ package final class Waker: Sendable {
   ///
   /// - Returns: Whether there were any.
   @discardableResult
-  package func clear() -> Bool {
+  func clear() -> Bool {
     // A wake-up that is under way may still write to the descriptor. One wait then ends early.
     isWoken && drain()
   }
@@ -84,7 +84,7 @@ package final class Waker: Sendable {
   }
 
   /// Blocks until a wake-up or the deadline, then forgets the wake-ups so far.
-  package func wait(until deadline: Instant) {
+  func wait(until deadline: Instant) {
     sleep(until: deadline)
     _ = drain()
   }
@@ -107,7 +107,7 @@ package final class Waker: Sendable {
   /// - Returns: Which connections have something to receive.
   /// - Throws: ``RedisSharedStateError/Code/unreachable``, ``RedisSharedStateError/Code/disconnected``: the system
   ///   lacks the resources to wait.
-  package func wait(
+  func wait(
     for interests: PerConnection<Interest?>,
     until deadline: Instant
   ) throws(RedisSharedStateError) -> PerConnection<Bool> {

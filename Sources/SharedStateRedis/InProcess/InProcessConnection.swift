@@ -41,7 +41,7 @@ final class InProcessConnection: RedisConnection {
 }
 
 /// Opens connections to an ``InProcessRedis``.
-package struct InProcessConnector: RedisConnector {
+struct InProcessConnector: RedisConnector {
   private let server: InProcessRedis
   private let client: String
   private let access: RedisAccess
@@ -49,18 +49,18 @@ package struct InProcessConnector: RedisConnector {
   /// - Parameters:
   ///   - client: The name of the connections in ``InProcessRedis/clients``.
   ///   - access: Whether a replica will do.
-  package init(_ server: InProcessRedis, client: String = "client", access: RedisAccess = .readWrite) {
+  init(_ server: InProcessRedis, client: String = "client", access: RedisAccess = .readWrite) {
     (self.server, self.client, self.access) = (server, client, access)
   }
 
-  package var isScheduled: Bool { true }
+  var isScheduled: Bool { true }
 
-  package func stopConnecting(_ waker: Waker) { server.perform { $0.stopConnecting(waker) } }
+  func stopConnecting(_ waker: Waker) { server.perform { $0.stopConnecting(waker) } }
 
   /// Connects immediately, unless the server is paused: then it wakes the waker when it resumes.
   /// - Throws: The error with which the server was set to refuse connections; ``RedisSharedStateError/Code/timedOut``
   ///   when it stayed paused until the deadline.
-  package func open(
+  func open(
     _ purpose: ConnectionPurpose,
     pass: UInt64,
     waker: Waker,

@@ -1,5 +1,5 @@
 import Foundation
-package import SharedState
+import SharedState
 
 /// One connection, as the in-process server sees it.
 package struct ServerClient: Sendable {

@@ -82,7 +82,7 @@ enum Fork {
 }
 
 /// What a merge gives up of the history that the server has lost.
-package enum HistoryLoss: Hashable, Sendable {
+enum HistoryLoss: Hashable, Sendable {
   /// All its changes since the histories parted.
   case whole
   /// Its changes in so many places, which the stored document has changed to something else.

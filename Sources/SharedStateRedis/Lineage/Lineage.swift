@@ -11,14 +11,14 @@
 /// with the one that it remembers for the version. A service that remembers none takes the document as it is, like a
 /// version that it has never seen. The model of the lines finds no violation without a digest, which would lengthen the
 /// meta, and which a client that writes the value by hand would have to keep in step.
-package struct Lineage: Hashable, Sendable {
+struct Lineage: Hashable, Sendable {
   /// An unbroken history on one server, opened by one commit and continued by every commit based on it.
-  package struct Line: Hashable, Sendable {
-    package let id: LineID
+  struct Line: Hashable, Sendable {
+    let id: LineID
     /// The newest included revision of the line.
-    package var revision: Revision
+    var revision: Revision
 
-    package init(id: LineID, revision: Revision) {
+    init(id: LineID, revision: Revision) {
       self.id = id
       self.revision = revision
     }
@@ -26,23 +26,23 @@ package struct Lineage: Hashable, Sendable {
 
   /// The era of the server that it was written on; `nil` if the version was restored, so that no commit continues its
   /// line.
-  package private(set) var era: Era?
+  private(set) var era: Era?
   /// The version's own line; `nil` if the writer knows no lines.
-  package private(set) var own: Line?
+  private(set) var own: Line?
   /// The other lines. Most values have none, and then nothing is allocated.
   private var others: [Line] = []
   /// The newest revision presumed to be included of lines that are not named.
-  package private(set) var rest: Revision
+  private(set) var rest: Revision
 
   /// The largest number of lines in a lineage. Older lines are summed up in `rest`.
   static let maximumLines = 8
 
   /// The lineage of a version that names no lines. It includes every version with a smaller revision, and itself.
-  package init(unknownAt revision: Revision) {
+  init(unknownAt revision: Revision) {
     rest = revision
   }
 
-  package init(era: Era?, lines: [Line], rest: Revision = .none) {
+  init(era: Era?, lines: [Line], rest: Revision = .none) {
     (self.era, self.rest) = (era, rest)
     own = lines.first
     others = Array(lines.dropFirst())
@@ -53,21 +53,21 @@ package struct Lineage: Hashable, Sendable {
   }
 
   /// The version's own line, then the others.
-  package var lines: [Line] { (own.map { [$0] } ?? []) + others }
+  var lines: [Line] { (own.map { [$0] } ?? []) + others }
 
   private func line(_ id: LineID?) -> Line? {
     own?.id == id ? own : others.first { $0.id == id }
   }
 
   /// The lineage of the same version after a restoration.
-  package var closed: Lineage {
+  var closed: Lineage {
     var closed = self
     closed.era = nil
     return closed
   }
 
   /// Whether a version is included, for certain or, if its line is not named, presumably.
-  package func covers(_ version: Version) -> Bool {
+  func covers(_ version: Version) -> Bool {
     guard let line = line(version.line) else { return version.revision <= rest }
     return line.revision >= version.revision
   }
@@ -91,9 +91,9 @@ package struct Lineage: Hashable, Sendable {
   }
 
   /// The lineage of a commit that is about to be made.
-  package struct Draft: Hashable, Sendable {
-    package let era: Era
-    package let line: LineID
+  struct Draft: Hashable, Sendable {
+    let era: Era
+    let line: LineID
     /// The lines that it includes besides its own.
     private var others: [Line] = []
     private var rest = Revision.none
@@ -103,7 +103,7 @@ package struct Lineage: Hashable, Sendable {
     ///
     /// - Parameter parent: The lineage of the version that the commit is based on; `nil` if there is none, so that the
     ///   commit claims to include nothing.
-    package init(continuing parent: Lineage?, era: Era, opening line: LineID) {
+    init(continuing parent: Lineage?, era: Era, opening line: LineID) {
       let isContinued = parent?.era == era && parent?.own?.revision != .largest
       self.era = era
       self.line = isContinued ? parent?.own?.id ?? line : line
@@ -111,7 +111,7 @@ package struct Lineage: Hashable, Sendable {
     }
 
     /// Includes everything that another version includes.
-    package mutating func include(_ lineage: Lineage) {
+    mutating func include(_ lineage: Lineage) {
       rest = max(rest, lineage.rest)
       if let own = lineage.own { include(own) }
       for line in lineage.others { include(line) }
@@ -133,15 +133,15 @@ package struct Lineage: Hashable, Sendable {
     }
 
     /// The lineage of the new version, once its revision is known.
-    package func made(_ revision: Revision) -> Lineage {
+    func made(_ revision: Revision) -> Lineage {
       Lineage(era: era, own: Line(id: line, revision: revision), others: others, rest: rest)
     }
 
     /// The text in front of the revision.
-    package var head: String { " |1 \(era)\u{20}\(line)=" }
+    var head: String { " |1 \(era)\u{20}\(line)=" }
 
     /// The text behind it.
-    package var tail: String { Lineage.text(of: others, rest) }
+    var tail: String { Lineage.text(of: others, rest) }
   }
 
   fileprivate static func text(of others: some Collection<Line>, _ rest: Revision) -> String {
@@ -153,14 +153,14 @@ package struct Lineage: Hashable, Sendable {
 }
 
 /// Identifies one version of a value. Revisions alone may repeat after a failover.
-package struct Version: Hashable, Sendable {
+struct Version: Hashable, Sendable {
   /// `nil` if the writer knows no lines.
-  package let line: LineID?
-  package let revision: Revision
+  let line: LineID?
+  let revision: Revision
 }
 
 /// How the stored version is related to the verified one.
-package enum Kinship: Equatable, Sendable {
+enum Kinship: Equatable, Sendable {
   case same
   /// The stored version includes the verified one.
   case descendant
@@ -169,7 +169,7 @@ package enum Kinship: Equatable, Sendable {
   /// Neither includes the other: the server has lost data, and a client has written since.
   case fork
 
-  package init(of stored: Meta, to verified: Meta) {
+  init(of stored: Meta, to verified: Meta) {
     if stored.version == verified.version {
       self = .same
       return
@@ -193,7 +193,7 @@ extension Lineage {
   static let mark = " |1 "
 
   /// The text behind the writer; empty if there are no lines.
-  package var text: String {
+  var text: String {
     guard let own else { return "" }
     let text = "\(Self.mark)\(era.map(\.description) ?? "-") \(own.id)=\(own.revision)"
     return others.isEmpty && rest == .none ? text : text + Self.text(of: others, rest)

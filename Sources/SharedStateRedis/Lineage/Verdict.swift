@@ -25,7 +25,7 @@ enum Verdict: Equatable, Sendable {
 }
 
 /// How long a service waits for others to repair a value.
-package enum Grace: Equatable, Sendable, CaseIterable {
+enum Grace: Equatable, Sendable, CaseIterable {
   /// As long as other services take to look at the value.
   case moment
   /// As long as every service takes to look at everything.

@@ -1,16 +1,16 @@
 /// The facts that show whether a server may have lost data: where its data come from, and how many keys it has evicted.
-package struct Vitals: Hashable, Sendable {
+struct Vitals: Hashable, Sendable {
   /// The era of the commits that it accepts.
-  package var era: Era
+  var era: Era
   /// The server's own name of its history; `nil` if it does not report it.
-  package var replicationID: ReplicationID?
+  var replicationID: ReplicationID?
   /// How many keys the server has evicted; `nil` if it does not report that.
-  package var evictions: UInt64?
+  var evictions: UInt64?
   /// The session in which the era proves that nothing was lost, for a server that does not count what it received;
   /// `nil`: the era proves it everywhere.
-  package var session: UInt64?
+  var session: UInt64?
 
-  package init(
+  init(
     era: Era = Era(0),
     replicationID: ReplicationID? = nil,
     evictions: UInt64? = nil,
@@ -24,7 +24,7 @@ package struct Vitals: Hashable, Sendable {
   /// One history has one replication ID at a time, on the primary and on its replicas. A primary changes it without any
   /// loss: for a backup, for its first replica, and some time after its last one. Then the era proves that no data of
   /// another server took the place of its own.
-  package func continues(_ earlier: Vitals) -> Bool {
+  func continues(_ earlier: Vitals) -> Bool {
     if let replicationID, replicationID == earlier.replicationID { return true }
     return era == earlier.era && session == earlier.session
   }
@@ -34,10 +34,10 @@ package struct Vitals: Hashable, Sendable {
 }
 
 /// The first digits of the ID by which servers name a replication history.
-package struct ReplicationID: Hashable, Sendable {
-  package let number: UInt32
+struct ReplicationID: Hashable, Sendable {
+  let number: UInt32
 
-  package init(_ number: UInt32) {
+  init(_ number: UInt32) {
     self.number = number
   }
 
@@ -45,7 +45,7 @@ package struct ReplicationID: Hashable, Sendable {
   var next: ReplicationID { ReplicationID(number &+ 1) }
 
   /// Reads an ID; `nil` if it has another form.
-  package init?(_ text: String) {
+  init?(_ text: String) {
     let digits = text.prefix(8)
     guard digits.utf8.count == 8, let number = UInt32(digits, radix: 16) else { return nil }
     self.number = number

@@ -14,7 +14,7 @@ package struct KnownCertificate: Equatable, Sendable {
 
 extension RedisStore.Certificate {
   /// What is said about it, in this order.
-  package enum Notice: Equatable, Sendable {
+  enum Notice: Equatable, Sendable {
     case expiresSoon, hasExpired
   }
 }

@@ -1,9 +1,9 @@
-package import SharedState
+import SharedState
 
 extension LinkState {
   /// A decided action, with everything that it takes. The shell performs all effects in order, after it has released
   /// the lock, because they may call user code: coders, atomic updates, deinitialisers, log handlers.
-  package enum Effect: Sendable {
+  enum Effect: Sendable {
     /// Decode and show a state, then report the outcome with ``LinkState/endedShowing(_:of:outcome:)``.
     case show(ReplicaID, Replica.StateToShow, AttachmentReference)
     /// Encode a value, or run updates, then report the result with ``LinkState/encoded(_:_:isQuick:now:)`` or
@@ -56,7 +56,7 @@ extension LinkState {
 
 extension LinkState.Effect {
   /// The result of an effect that the link has to know.
-  package enum Outcome: Sendable {
+  enum Outcome: Sendable {
     case shown(LinkState.ReplicaID, Replica.StateToShow, Replica.ShowOutcome)
     case encoded(LinkState.ReplicaID, Replica.Encoded, isQuick: Bool = false)
     /// A closure of the program holds the lock of the value that was to be encoded.
@@ -68,7 +68,7 @@ extension LinkState.Effect {
   }
 
   /// The owner of the user code that effects call. Slow code holds up only the effects of its own owner.
-  package enum Owner: Hashable, Sendable {
+  enum Owner: Hashable, Sendable {
     case value(LinkState.ReplicaID)
     /// A waiter for a value that is not shared.
     case waiter(LinkState.WaiterID)
@@ -104,14 +104,14 @@ extension LinkState.Effect {
 }
 
 /// The box of a change that is not acknowledged, which is only held, to be released without the lock.
-package struct RetainedBox: @unchecked Sendable {
+struct RetainedBox: @unchecked Sendable {
   // `@unchecked Sendable` is right because the object is only retained and released.
   private var object: AnyObject
   let since: Instant
   /// Whether its release ends the box, whose value may have a deinitialiser.
   private(set) var isLast = false
 
-  package init(_ object: AnyObject, since: Instant) {
+  init(_ object: AnyObject, since: Instant) {
     (self.object, self.since) = (object, since)
   }
 

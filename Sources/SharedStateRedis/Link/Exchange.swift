@@ -3,12 +3,12 @@
 /// A connection counts as broken if it owes an answer and has been silent for too long, and also if it stays silent
 /// after a PING: a write that succeeds into the kernel's buffer proves nothing. A connection that is still answering
 /// earlier requests is only busy. Giving it up would mean sending all requests again.
-package struct Exchange<Request: Sendable>: Sendable {
+struct Exchange<Request: Sendable>: Sendable {
   private var pending: [UInt64: Request] = [:]
   /// The numbers of requests in the order of their deadlines, answered ones among them.
   private var order: [(id: UInt64, deadline: Instant)] = []
   private var firstUnanswered = 0
-  package private(set) var lastHeard: Instant
+  private(set) var lastHeard: Instant
   /// When the connection was last checked for input.
   private var lastLooked: Instant?
   private var nextID: UInt64 = 1
@@ -18,20 +18,20 @@ package struct Exchange<Request: Sendable>: Sendable {
   var keepAlive: Duration
 
   /// Begins with a connection that was opened just now.
-  package init(openedAt now: Instant, timeout: Duration, keepAlive: Duration) {
+  init(openedAt now: Instant, timeout: Duration, keepAlive: Duration) {
     lastHeard = now
     self.timeout = timeout
     self.keepAlive = keepAlive
   }
 
   /// How many requests are unanswered.
-  package var count: Int { pending.count }
+  var count: Int { pending.count }
 
   /// The unanswered requests.
-  package var unanswered: some Sequence<Request> { pending.values }
+  var unanswered: some Sequence<Request> { pending.values }
 
   /// Registers a request that is about to be sent, and returns its number.
-  package mutating func register(_ request: Request, now: Instant) -> UInt64 {
+  mutating func register(_ request: Request, now: Instant) -> UInt64 {
     defer { nextID += 1 }
     pending[nextID] = request
     order.append((nextID, now + timeout))
@@ -39,13 +39,13 @@ package struct Exchange<Request: Sendable>: Sendable {
   }
 
   /// The connection was checked for input. `hasHeard`: bytes had arrived, even if only a part of an answer.
-  package mutating func looked(hasHeard: Bool, now: Instant) {
+  mutating func looked(hasHeard: Bool, now: Instant) {
     lastLooked = now
     if hasHeard { lastHeard = now }
   }
 
   /// An answer arrived. Returns its request; `nil` if no request has this number.
-  package mutating func answered(_ id: UInt64) -> Request? {
+  mutating func answered(_ id: UInt64) -> Request? {
     let request = pending.removeValue(forKey: id)
     while firstUnanswered < order.count, pending[order[firstUnanswered].id] == nil { firstUnanswered += 1 }
     if firstUnanswered == order.count {
@@ -60,18 +60,18 @@ package struct Exchange<Request: Sendable>: Sendable {
 
   /// Whether an answer is overdue. Only time up to the last check for input counts: a thread that was busy may find the
   /// answer there.
-  package func isOverdue(now: Instant) -> Bool {
+  func isOverdue(now: Instant) -> Bool {
     guard firstUnanswered < order.count else { return false }
     return max(order[firstUnanswered].deadline, lastHeard + timeout) <= lastLooked ?? now
   }
 
   /// Whether it is time for a PING.
-  package func needsPing(now: Instant) -> Bool {
+  func needsPing(now: Instant) -> Bool {
     pending.isEmpty && lastHeard + keepAlive <= now
   }
 
   /// When ``isOverdue(now:)`` or ``needsPing(now:)`` may become true.
-  package var nextDeadline: Instant {
+  var nextDeadline: Instant {
     guard firstUnanswered < order.count else { return lastHeard + keepAlive }
     return max(order[firstUnanswered].deadline, lastHeard + timeout)
   }

@@ -1,8 +1,8 @@
-package import SharedState
+import SharedState
 
 /// The values with a change that was given up. A value stays here until a flush reports it, or until a later change of
 /// it is saved.
-package struct GivenUpChanges: Sendable {
+struct GivenUpChanges: Sendable {
   /// How many names are kept. Further changes are only counted.
   static let maximumNames = 1_000
 
@@ -10,10 +10,10 @@ package struct GivenUpChanges: Sendable {
   private var values: [Name: AttachmentReference?] = [:]
   private var further = 0
 
-  package init() {}
+  init() {}
 
   /// Whether there is nothing to report.
-  package var isEmpty: Bool { values.isEmpty && further == 0 }
+  var isEmpty: Bool { values.isEmpty && further == 0 }
 
   func contains(_ name: Name) -> Bool { values[name] != nil }
 
@@ -32,10 +32,10 @@ package struct GivenUpChanges: Sendable {
   }
 
   /// All changes that were given up, to be reported by a flush.
-  package struct Report: Sendable {
-    package let values: Set<Name>
+  struct Report: Sendable {
+    let values: Set<Name>
     /// ``RedisSharedStateError/Code/changesGivenUp``
-    package let error: RedisSharedStateError
+    let error: RedisSharedStateError
     /// The shares to notify.
     let shares: [AttachmentReference]
   }
@@ -44,7 +44,7 @@ package struct GivenUpChanges: Sendable {
   ///
   /// - Parameter heard: The names reported to this flush itself. Another flush may have reported them as well.
   /// - Returns: `nil` if nothing was given up.
-  package mutating func take(with heard: Set<Name>) -> Report? {
+  mutating func take(with heard: Set<Name>) -> Report? {
     let names = heard.union(values.keys)
     guard !names.isEmpty || further > 0 else { return nil }
     defer { (values, further) = ([:], 0) }

@@ -4,8 +4,8 @@
 /// ended alike. They may have ended for another reason, so the inference is tested: after a while, connections are left
 /// silent for twice as long. If one is closed then, the limit is real, and the next trial comes much later. If not, the
 /// interval grows, in the end to its first length.
-package struct KeepAlive: Equatable, Sendable {
-  package private(set) var interval: Duration
+struct KeepAlive: Equatable, Sendable {
+  private(set) var interval: Duration
   private let longest: Duration
   private var lastIdle: Duration?
   /// The server that was connected to last.
@@ -20,7 +20,7 @@ package struct KeepAlive: Equatable, Sendable {
   static let firstPause = Duration.seconds(60)
   static let longestPause = Duration.seconds(86_400)
 
-  package init(interval: Duration) {
+  init(interval: Duration) {
     self.interval = interval
     longest = interval
   }
@@ -28,7 +28,7 @@ package struct KeepAlive: Equatable, Sendable {
   /// The other end has closed a connection after this idle time.
   ///
   /// - Returns: Whether a limit was inferred.
-  package mutating func closed(afterIdle idle: Duration, now: Instant) -> Bool {
+  mutating func closed(afterIdle idle: Duration, now: Instant) -> Bool {
     if let proven, idle >= proven * 3 / 4 {
       (interval, self.proven) = (proven, nil)
       pause = min(pause * 4, Self.longestPause)
@@ -45,7 +45,7 @@ package struct KeepAlive: Equatable, Sendable {
   }
 
   /// A connection was opened to this run of a server. A restart explains why the last connection was closed.
-  package mutating func connected(to runID: String) {
+  mutating func connected(to runID: String) {
     if let known = self.runID, known != runID { lastIdle = nil }
     self.runID = runID
   }
@@ -53,7 +53,7 @@ package struct KeepAlive: Equatable, Sendable {
   /// The server has answered on a connection that was idle for this long.
   ///
   /// - Returns: Whether the interval is longer from now on.
-  package mutating func answered(afterIdle idle: Duration, now: Instant) -> Bool {
+  mutating func answered(afterIdle idle: Duration, now: Instant) -> Bool {
     guard idle >= interval else { return false }
     if proven != nil {
       guard interval < longest else {

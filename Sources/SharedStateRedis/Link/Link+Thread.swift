@@ -1,4 +1,4 @@
-package import SharedStateDependencies
+import SharedStateDependencies
 import Synchronization
 
 /// The thread: asks its role for the next step, takes it, reports the result, and sleeps when the role waits. It runs no
@@ -50,14 +50,14 @@ extension Link: WatchedThreads {
   }
 
   /// Tries again to start the thread.
-  package func look() -> Bool {
+  func look() -> Bool {
     update(servesItself: false) { guarded in
       guarded.isWatched = guarded.lacksThread
       return guarded.isWatched
     }
   }
 
-  package func watchIsRefused(_ refusal: ThreadStarter.Refusal) { telemetry.threadRefused("shared-watch", refusal) }
+  func watchIsRefused(_ refusal: ThreadStarter.Refusal) { telemetry.threadRefused("shared-watch", refusal) }
 
   /// The body of the thread. Runs until the role ends.
   private func run() {

@@ -1,13 +1,13 @@
 import Foundation
 import SharedState
-package import SharedStateDependencies
+import SharedStateDependencies
 import Synchronization
 
 /// The shell around ``LinkState``: holds its lock, performs its effects, and runs its thread.
 ///
 /// The lock guards the state machines and is held for their decisions only. Resuming waiters happens after it was
 /// released; encoding, decoding, showing a value and everything else that calls user code happens on other threads.
-package final class Link: Sendable {
+final class Link: Sendable {
   struct Guarded {
     var state: LinkState
     var role = Role<OpenConnection>()
@@ -41,7 +41,7 @@ package final class Link: Sendable {
 
   /// - Parameter onStatusChange: Called from any thread, possibly late: of two calls, the one with the higher number
   ///   counts.
-  package init(
+  init(
     connector: any RedisConnector,
     connectTimeout: Duration,
     configuration: LinkState.Configuration,
@@ -83,7 +83,7 @@ package final class Link: Sendable {
   ///   - whenJoined: Takes the replica before its first effects are performed.
   /// - Throws: ``RedisSharedStateError/Code/valueTypeMismatch``,
   ///   ``RedisSharedStateError/Code/stopped``.
-  package func join(
+  func join(
     _ names: KeyNames,
     name: String,
     valueType: String?,
@@ -115,7 +115,7 @@ package final class Link: Sendable {
   }
 
   /// Notes that the share of a replica is gone. May be called from anywhere.
-  package func leave(_ id: LinkState.ReplicaID) {
+  func leave(_ id: LinkState.ReplicaID) {
     if ForkedChild.isCurrent { return }
     departures.withLock { $0.append(id) }
     waker.wake()
@@ -123,13 +123,13 @@ package final class Link: Sendable {
 
   /// Notes that a share has changed since its last snapshot. Its box is held until the server has acknowledged the
   /// change.
-  package func changed(_ id: LinkState.ReplicaID, keeping box: AnyObject) {
+  func changed(_ id: LinkState.ReplicaID, keeping box: AnyObject) {
     let kept = RetainedBox(box, since: .now)
     update(sending: id) { $0.state.changed(id, keeping: kept) }
   }
 
   /// Notes that a share was changed, up to this stamp, although the link may commit nothing.
-  package func discarded(_ id: LinkState.ReplicaID, stamp: UInt64) {
+  func discarded(_ id: LinkState.ReplicaID, stamp: UInt64) {
     update { $0.state.discarded(id, stamp: stamp) }
   }
 
@@ -157,7 +157,7 @@ package final class Link: Sendable {
   /// Calls back once for each change that is not acknowledged yet, no later than at the deadline.
   ///
   /// - Returns: The waiters, and whether a change was given up that no flush has reported.
-  package func flush(
+  func flush(
     until deadline: Instant,
     completion: @escaping LinkState.WaiterCallback
   ) -> (waiters: [LinkState.WaiterID], hasGivenUp: Bool) {
@@ -194,7 +194,7 @@ package final class Link: Sendable {
   }
 
   /// Stops waiting. The callback is not called any more.
-  package func forget(_ waiters: [LinkState.WaiterID]) {
+  func forget(_ waiters: [LinkState.WaiterID]) {
     update { guarded in
       for waiter in waiters { guarded.state.forget(waiter) }
     }
@@ -210,7 +210,7 @@ package final class Link: Sendable {
   // MARK: The session
 
   /// Connects, unless that was done before.
-  package func start() {
+  func start() {
     if ForkedChild.isCurrent { return }
     update { $0.state.start() }
   }
@@ -219,7 +219,7 @@ package final class Link: Sendable {
   ///
   /// - Returns: The names of the replicas with a change that was not acknowledged.
   @discardableResult
-  package func stop() -> [String] {
+  func stop() -> [String] {
     if ForkedChild.isCurrent { return [] }
     defer { connector.close() }
     return update { guarded in
@@ -229,12 +229,12 @@ package final class Link: Sendable {
   }
 
   /// How many replicas have a change that the server has not acknowledged.
-  package var pendingChanges: Int {
+  var pendingChanges: Int {
     guarded.withLock { $0.state.pendingChanges }
   }
 
   /// The newest revision of a value that is known to be in Redis; `nil`: there is no share of it.
-  package func confirmedRevision(of names: KeyNames) -> Revision? {
+  func confirmedRevision(of names: KeyNames) -> Revision? {
     guarded.withLock { $0.state.confirmedRevision(of: names) }
   }
 
@@ -255,7 +255,7 @@ package final class Link: Sendable {
   }
 
   /// How many atomic updates wait to be run or sent, and how many were sent and may have taken effect.
-  package var openUpdates: (waiting: Int, sent: Int) {
+  var openUpdates: (waiting: Int, sent: Int) {
     guarded.withLock { $0.state.openUpdates }
   }
 

@@ -6,7 +6,7 @@ extension LinkState {
   /// A connection was checked for input. Replies and messages arrived, or nothing did.
   ///
   /// - Parameter hasHeard: Whether bytes arrived, even if they are only a part of a reply or a message.
-  package mutating func arrived(
+  mutating func arrived(
     _ events: [RedisEvent],
     hasHeard: Bool = false,
     on purpose: ConnectionPurpose,

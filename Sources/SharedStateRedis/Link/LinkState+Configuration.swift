@@ -1,21 +1,21 @@
 extension LinkState {
   /// The configuration of a link.
-  package struct Configuration: Sendable {
-    package var backoff: RedisConfiguration.Backoff
-    package var requestTimeout: Duration
-    package var keepAlive: Duration
+  struct Configuration: Sendable {
+    var backoff: RedisConfiguration.Backoff
+    var requestTimeout: Duration
+    var keepAlive: Duration
     /// How long `load()` and `save()` wait.
-    package var operationTimeout: Duration
-    package var writer: String
-    package var nonce: String
-    package var namespace: String
-    package var database: Int
+    var operationTimeout: Duration
+    var writer: String
+    var nonce: String
+    var namespace: String
+    var database: Int
     /// Whether the link may write anything.
     var access: RedisAccess
     /// Stored as the secret of the namespace if there is none.
     var secret: Secret
     /// The interval after which a value that was not read meanwhile is compared with the stored one.
-    package var antiEntropy: Duration
+    var antiEntropy: Duration
     /// The size, in bytes, up to which a document is read whatever its summary says. Such a read costs as little as the
     /// summary.
     var smallDocument: Int
@@ -35,7 +35,7 @@ extension LinkState {
       }
     }
 
-    package init(
+    init(
       backoff: RedisConfiguration.Backoff,
       requestTimeout: Duration,
       keepAlive: Duration,

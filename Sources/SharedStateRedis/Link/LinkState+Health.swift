@@ -37,7 +37,7 @@ extension LinkState {
   /// User code keeps the value from being shown: a decoder, or a closure that holds the value's lock.
   ///
   /// - Parameter sequence: The number of the attempt to show it; `nil`: any.
-  package mutating func keptBack(_ id: ReplicaID, sequence: UInt64? = nil) {
+  mutating func keptBack(_ id: ReplicaID, sequence: UInt64? = nil) {
     // The code may have other work, such as encoding; or the closure has ended meanwhile, and the value was shown.
     guard let showing = members[id]?.replica.shown.showing, sequence ?? showing.sequence == showing.sequence else {
       return

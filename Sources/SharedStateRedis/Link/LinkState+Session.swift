@@ -3,7 +3,7 @@ import SharedState
 /// Connections that open and break.
 extension LinkState {
   /// The server is needed.
-  package mutating func start() {
+  mutating func start() {
     guard session.phase == .idle else { return }
     session.start()
     publishStatus()
@@ -37,7 +37,7 @@ extension LinkState {
   }
 
   /// Stops the link, and resumes all waiters.
-  package mutating func stop() {
+  mutating func stop() {
     guard session.phase != .stopped else { return }
     session.stop()
     for id in members.ids {
@@ -59,7 +59,7 @@ extension LinkState {
   }
 
   /// Whether a thread may be started: the pause after a failed attempt is over, or there is none.
-  package mutating func mayStartThread(now: Instant) -> Bool {
+  mutating func mayStartThread(now: Instant) -> Bool {
     if case .wait = session.instruction(now: now) { return false }
     return true
   }
@@ -71,7 +71,7 @@ extension LinkState {
   }
 
   /// Returns what the thread does next.
-  package mutating func instruction(now: Instant) -> Session.Instruction {
+  mutating func instruction(now: Instant) -> Session.Instruction {
     expireWaiters(now: now)
     let instruction = session.instruction(now: now)
     guard case .wait(let until) = instruction else { return instruction }
@@ -86,7 +86,7 @@ extension LinkState {
   }
 
   /// Both connections are open.
-  package mutating func connected(_ facts: PerConnection<ServerFacts>, epoch: UInt64, now: Instant) {
+  mutating func connected(_ facts: PerConnection<ServerFacts>, epoch: UInt64, now: Instant) {
     guard epoch == session.epoch else { return }
     session.noteLoad(facts[.writer])
     guard Set(facts.values.compactMap(\.runID)).count <= 1 else {
@@ -142,13 +142,13 @@ extension LinkState {
   }
 
   /// Another server has taken over. Later replies of the present one do not count.
-  package mutating func moved(now: Instant) {
+  mutating func moved(now: Instant) {
     guard session.endPause(now: now) else { return failed(epoch: session.epoch, error: .moved, now: now) }
     wake()
   }
 
   /// A connection could not be opened, or broke.
-  package mutating func failed(epoch: UInt64, error: RedisSharedStateError, now: Instant) {
+  mutating func failed(epoch: UInt64, error: RedisSharedStateError, now: Instant) {
     let jitter = Double.random(in: 0..<1, using: &random)
     let known = session.phase == .connected ? nil : session.lastError
     if session.phase == .connected, epoch == session.epoch {

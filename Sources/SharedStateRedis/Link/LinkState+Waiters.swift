@@ -15,7 +15,7 @@ extension LinkState {
   }
 
   /// Requests to save the present value of a replica, which has this stamp.
-  package mutating func save(
+  mutating func save(
     _ id: ReplicaID,
     stamp: UInt64 = .max,
     replacingUnreadable: Bool = false,
@@ -41,7 +41,7 @@ extension LinkState {
   }
 
   /// Requests an atomic update of a replica's stored value.
-  package mutating func update(
+  mutating func update(
     _ id: ReplicaID,
     with update: AtomicUpdate? = nil,
     within timeout: Duration? = nil,
@@ -62,7 +62,7 @@ extension LinkState {
   }
 
   /// Requests to delete a replica's stored value, and the local changes up to a stamp.
-  package mutating func reset(
+  mutating func reset(
     _ id: ReplicaID,
     stamp: UInt64,
     within timeout: Duration? = nil,
@@ -84,7 +84,7 @@ extension LinkState {
   }
 
   /// Requests to load a replica's stored value.
-  package mutating func load(
+  mutating func load(
     _ id: ReplicaID,
     within timeout: Duration? = nil,
     now: Instant,
@@ -96,7 +96,7 @@ extension LinkState {
   }
 
   /// Requests to read the value stored under a name, without sharing it.
-  package mutating func read(
+  mutating func read(
     _ names: KeyNames,
     maximumBytes: Int,
     now: Instant,
@@ -114,7 +114,7 @@ extension LinkState {
 
   /// Requests that every change so far is acknowledged before a deadline. Returns one waiter for each replica with a
   /// pending change.
-  package mutating func flush(
+  mutating func flush(
     until deadline: Instant,
     callback: @escaping WaiterCallback = { _ in }
   ) -> [WaiterID] {
@@ -157,7 +157,7 @@ extension LinkState {
   }
 
   /// A waiter has stopped waiting.
-  package mutating func forget(_ waiter: WaiterID) {
+  mutating func forget(_ waiter: WaiterID) {
     replication.forget(.waiter(waiter))
     if let replica = waiters.remove(waiter)?.replica { members[replica]?.replica.forget(waiter: waiter) }
   }

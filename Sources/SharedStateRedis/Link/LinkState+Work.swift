@@ -5,7 +5,7 @@ extension LinkState {
   /// Returns what the thread sends on a connection now, and how long it may wait for input afterwards.
   ///
   /// - Returns: `nil` if the connections have to be closed: they are of another epoch, or an answer is overdue.
-  package mutating func work(
+  mutating func work(
     for purpose: ConnectionPurpose,
     epoch: UInt64,
     now: Instant
@@ -73,7 +73,7 @@ extension LinkState {
   }
 
   /// Takes the result of one of the ``Work/encodings``. Returns the request to send for it.
-  package mutating func encoded(
+  mutating func encoded(
     _ id: ReplicaID,
     _ encoded: Replica.Encoded,
     isQuick: Bool = false,
@@ -97,14 +97,14 @@ extension LinkState {
   }
 
   /// One of the ``Work/encodings`` has to wait, because a closure of the program is using the value.
-  package mutating func locked(_ id: ReplicaID) {
+  mutating func locked(_ id: ReplicaID) {
     endEncoding(of: id)
     apply(members[id]?.replica.locked(), to: id)
     wakeIfThereIsRoom()
   }
 
   /// The closure has ended. This call may come before ``locked(_:)``.
-  package mutating func unlocked(_ id: ReplicaID) {
+  mutating func unlocked(_ id: ReplicaID) {
     apply(members[id]?.replica.unlocked(), to: id)
   }
 

@@ -6,19 +6,19 @@ import SharedStateDependencies
 ///
 /// The shell around it (``Link``) owns the lock and the thread, reports events, and performs the ``Effect``s
 /// afterwards. ``Role`` has the connections, and asks for the next ``Work`` on each of them.
-package struct LinkState: Sendable {
-  package typealias ReplicaID = UInt64
-  package typealias WaiterID = UInt64
-  package typealias WaiterCallback = @Sendable (Result<StoredValue?, RedisSharedStateError>) -> Void
+struct LinkState: Sendable {
+  typealias ReplicaID = UInt64
+  typealias WaiterID = UInt64
+  typealias WaiterCallback = @Sendable (Result<StoredValue?, RedisSharedStateError>) -> Void
 
   /// What the thread does next on a connection.
-  package struct Work: Sendable {
+  struct Work: Sendable {
     /// Requests to send as they are.
-    package var requests: [RedisRequest] = []
+    var requests: [RedisRequest] = []
     /// Values to encode, or updates to run. The results go to ``LinkState/encoded(_:_:isQuick:now:)``.
-    package var encodings: [(id: ReplicaID, encoding: Replica.Encoding)] = []
+    var encodings: [(id: ReplicaID, encoding: Replica.Encoding)] = []
     /// Until when the thread may wait for input. A moment in the past if there is more to do.
-    package var waitUntil: Instant
+    var waitUntil: Instant
 
     var count: Int { requests.count + encodings.count }
   }
@@ -93,7 +93,7 @@ package struct LinkState: Sendable {
   /// The pause after a refused commit until it is tried again.
   static let pauseAfterRefusal = Duration.seconds(2)
 
-  package internal(set) var session: Session
+  var session: Session
   let configuration: Configuration
   var random: SplitMix64
 
@@ -134,7 +134,7 @@ package struct LinkState: Sendable {
   /// Numbers the updates of a status, so that a late thread never overwrites a newer one.
   private var lastNumber: UInt64 = 0
 
-  package init(configuration: Configuration, seed: UInt64) {
+  init(configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
     random = SplitMix64(seed: seed)
     secrets = Secrets(candidate: configuration.secret)
@@ -160,13 +160,13 @@ package struct LinkState: Sendable {
   private var isStale: Bool { session.phase != .idle && !isLive }
 
   /// How many replicas have a local change that is not acknowledged.
-  package var pendingChanges: Int { members.elements.reduce(0) { $0 + ($1.replica.hasPendingChange ? 1 : 0) } }
+  var pendingChanges: Int { members.elements.reduce(0) { $0 + ($1.replica.hasPendingChange ? 1 : 0) } }
 
   /// The names of these replicas.
   var pendingNames: [String] { members.elements.compactMap { $0.replica.hasPendingChange ? $0.replica.name : nil } }
 
   /// How many atomic updates wait to be run or sent, and how many were sent and may have reached the server.
-  package var openUpdates: (waiting: Int, sent: Int) {
+  var openUpdates: (waiting: Int, sent: Int) {
     members.elements.reduce((0, 0)) { sum, member in
       let (waiting, sent) = member.replica.openUpdates
       return (sum.0 + waiting, sum.1 + sent)
@@ -174,7 +174,7 @@ package struct LinkState: Sendable {
   }
 
   /// The newest revision that a share of the value knows to be in Redis; `nil` if there is no share of it.
-  package func confirmedRevision(of names: KeyNames) -> Revision? {
+  func confirmedRevision(of names: KeyNames) -> Revision? {
     firstReplica(of: names).flatMap { members[$0]?.replica.confirmed.revision }
   }
 
@@ -196,7 +196,7 @@ package struct LinkState: Sendable {
   /// - Parameter valueType: All shares of a name have the same; `nil`: the replica goes with any of them.
   /// - Throws: ``RedisSharedStateError/Code/valueTypeMismatch``, without the place,
   ///   ``RedisSharedStateError/Code/stopped``.
-  package mutating func join(
+  mutating func join(
     _ names: KeyNames,
     name: String,
     valueType: String?,
@@ -240,7 +240,7 @@ package struct LinkState: Sendable {
   }
 
   /// Removes the replica of a share that is gone and has nothing left to save.
-  package mutating func leave(_ id: ReplicaID) {
+  mutating func leave(_ id: ReplicaID) {
     endEncoding(of: id)
     members[id]?.unsettled?.beginRelease()
     guard let member = members.remove(id) else { return }
@@ -266,7 +266,7 @@ package struct LinkState: Sendable {
   }
 
   /// A local mutation was made since the last snapshot. Its box is kept until the server has acknowledged the mutation.
-  package mutating func changed(_ id: ReplicaID, keeping box: RetainedBox? = nil) {
+  mutating func changed(_ id: ReplicaID, keeping box: RetainedBox? = nil) {
     keep(box, of: id)
     if session.phase == .stopped {
       publish(id, .saveError(.stopped))
@@ -278,12 +278,12 @@ package struct LinkState: Sendable {
   }
 
   /// A local mutation with this stamp was made that the link may not commit.
-  package mutating func discarded(_ id: ReplicaID, stamp: UInt64) {
+  mutating func discarded(_ id: ReplicaID, stamp: UInt64) {
     apply(members[id]?.replica.discarded(stamp: stamp), to: id)
   }
 
   /// An attempt to show a state has ended.
-  package mutating func endedShowing(
+  mutating func endedShowing(
     _ toShow: Replica.StateToShow,
     of id: ReplicaID,
     outcome: Replica.ShowOutcome

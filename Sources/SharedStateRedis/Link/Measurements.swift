@@ -2,9 +2,9 @@
 ///
 /// Counters are always kept; times and deliveries, which take memory, only once measurements are wanted. At most one
 /// report is on its way, so a slow metrics handler delays the next one, and a gauge never goes back to an older value.
-package struct Measurements: Sendable {
+struct Measurements: Sendable {
   /// Everything that is published together.
-  package struct Report: Sendable {
+  struct Report: Sendable {
     /// Commits that took effect, and commits that found another version than the one they were based on.
     var commits = 0
     var conflicts = 0

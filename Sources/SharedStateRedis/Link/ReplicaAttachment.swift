@@ -1,14 +1,14 @@
-package import SharedState
+import SharedState
 
 /// Changes a value whose type only the caller knows, and keeps the result for the caller.
 ///
 /// It may run several times, each time on a newer value. It returns whether it has changed anything.
-package typealias AtomicUpdate = @Sendable (UnsafeMutableRawPointer) -> Bool
+typealias AtomicUpdate = @Sendable (UnsafeMutableRawPointer) -> Bool
 
 /// A link's access to the box behind one of its replicas. Never called with a lock held.
 ///
 /// No method waits for a closure of the program that holds the lock of the value: that may take arbitrarily long.
-package protocol ReplicaAttachment: AnyObject, Sendable {
+protocol ReplicaAttachment: AnyObject, Sendable {
   /// The file and line of the share that made the box.
   var declaredAt: String? { get }
   /// Whether its values are decoded and shown without code of the program.
@@ -41,7 +41,7 @@ package protocol ReplicaAttachment: AnyObject, Sendable {
 }
 
 /// Refers weakly to an attachment. An object, because a weak reference is expensive to copy and to move.
-package final class AttachmentReference: Sendable {
+final class AttachmentReference: Sendable {
   weak let attachment: (any ReplicaAttachment)?
   let isPlain: Bool
 

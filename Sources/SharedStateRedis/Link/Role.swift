@@ -2,12 +2,12 @@
 ///
 /// The link's thread asks for the next step, takes that step without the lock, and reports the result before it asks
 /// again. It does not wait for effects, which other threads may perform: see ``EffectQueues``.
-package struct Role<Connection> {
-  package typealias Connections = PerConnection<Connection>
-  package typealias Requests = PerConnection<[RedisRequest]>
+struct Role<Connection> {
+  typealias Connections = PerConnection<Connection>
+  typealias Requests = PerConnection<[RedisRequest]>
 
   /// What the thread does without the lock.
-  package enum Step {
+  enum Step {
     /// Perform these effects, in order, or have them performed.
     case perform([LinkState.Effect])
     /// Wait, unless woken.
@@ -23,7 +23,7 @@ package struct Role<Connection> {
   }
 
   /// The result of a step.
-  package enum Report {
+  enum Report {
     /// The thread has waited, or closed the connections, or has just begun.
     case nothing
     /// The effects were performed, with these outcomes, or are performed by other threads.
@@ -39,17 +39,17 @@ package struct Role<Connection> {
   /// The epoch of the connections, or of the attempt to open them.
   private(set) var epoch: UInt64 = 0
   /// Requests to be sent. Bounded by the limit to requests without a reply.
-  package private(set) var requests = Requests { _ in [] }
+  private(set) var requests = Requests { _ in [] }
   /// Until when to wait for an answer after sending; set while the effects that come before sending are performed.
   private var waitUntil: Instant?
   /// Whether effects were handed out that are not reported yet.
   private var isPerforming = false
 
-  package init() {}
+  init() {}
 
   /// Passes the result of the last step to the link, and returns the next step. Effects come first: waiters are resumed
   /// before anything else is done, and showing a value may lead to more effects.
-  package mutating func next(after report: Report, in link: inout LinkState, now: Instant) -> Step {
+  mutating func next(after report: Report, in link: inout LinkState, now: Instant) -> Step {
     note(report, in: &link, now: now)
     while true {
       link.takeMeasurements()
@@ -78,7 +78,7 @@ package struct Role<Connection> {
   }
 
   /// Passes the result of the last step to the link.
-  package mutating func note(_ report: Report, in link: inout LinkState, now: Instant) {
+  mutating func note(_ report: Report, in link: inout LinkState, now: Instant) {
     switch report {
     case .nothing: break
     case .performed(let outcomes):
@@ -110,7 +110,7 @@ package struct Role<Connection> {
 
   /// Takes the requests that a caller sends on the writer's connection; `nil`: there are none, or it is about to be
   /// closed.
-  package mutating func takeRequests(in link: inout LinkState, now: Instant) -> (Connection, [RedisRequest])? {
+  mutating func takeRequests(in link: inout LinkState, now: Instant) -> (Connection, [RedisRequest])? {
     guard let connections, !requests[.writer].isEmpty, link.session.phase == .connected, link.session.epoch == epoch
     else { return nil }
     defer { requests[.writer] = [] }
@@ -118,7 +118,7 @@ package struct Role<Connection> {
   }
 
   /// Passes the outcome of an effect to the link, whichever thread has performed it.
-  package mutating func note(_ outcome: LinkState.Effect.Outcome, in link: inout LinkState, now: Instant) {
+  mutating func note(_ outcome: LinkState.Effect.Outcome, in link: inout LinkState, now: Instant) {
     switch outcome {
     case .shown(let id, let toShow, let outcome): link.endedShowing(toShow, of: id, outcome: outcome)
     case .locked(let id): link.locked(id)

@@ -3,8 +3,8 @@
 /// A link has two connections, and the loss of either ends both: only subscribing and reading everything again reveals
 /// what was missed, as on the first connection. Each pass has an epoch number, so that late events of an older
 /// connection are ignored.
-package struct Session: Sendable {
-  package enum Phase: Equatable, Sendable {
+struct Session: Sendable {
+  enum Phase: Equatable, Sendable {
     /// The server is not needed.
     case idle
     case connecting
@@ -13,11 +13,11 @@ package struct Session: Sendable {
     case stopped
   }
 
-  package private(set) var phase = Phase.idle
-  package private(set) var epoch: UInt64 = 0
+  private(set) var phase = Phase.idle
+  private(set) var epoch: UInt64 = 0
   /// How many attempts in a row have failed.
-  package private(set) var failures = 0
-  package private(set) var lastError: RedisSharedStateError?
+  private(set) var failures = 0
+  private(set) var lastError: RedisSharedStateError?
   /// Whether the last attempt was refused. The next one will be refused as well, unless a person changes something.
   private var isRefused = false
   /// How many attempts in a row have ended because the server is not a primary. Such a server answers everything but
@@ -32,16 +32,16 @@ package struct Session: Sendable {
   /// The estimated time that a server needs for each client that comes back.
   static let timeForEachClient = Duration.microseconds(500)
   /// So many moves in a row need no pause: a failover announces one, and a cluster may need some to find an owner.
-  package static let movesWithoutPause = 3
+  static let movesWithoutPause = 3
   /// How many connections a slow server is assumed to be opening at the same time.
   static let openingsAtOnce = 20
 
-  package init(backoff: RedisConfiguration.Backoff) {
+  init(backoff: RedisConfiguration.Backoff) {
     self.backoff = backoff
   }
 
   /// What the thread of the link does next.
-  package enum Instruction: Equatable, Sendable {
+  enum Instruction: Equatable, Sendable {
     case wait(until: Instant)
     case connect(epoch: UInt64)
     /// The connections of this epoch are open: exchange requests, replies and messages.
@@ -52,13 +52,13 @@ package struct Session: Sendable {
 
   /// Why waiting for a connection is pointless: until a person changes something, the server refuses this service or
   /// cannot be asked at all. `nil` if there is a connection, or an attempt to make one.
-  package var refusal: RedisSharedStateError? {
+  var refusal: RedisSharedStateError? {
     guard isRefused, case .backingOff = phase else { return nil }
     return lastError
   }
 
   /// Returns what the thread of the link does next. A thread that holds connections of another epoch closes them first.
-  package mutating func instruction(now: Instant) -> Instruction {
+  mutating func instruction(now: Instant) -> Instruction {
     if case .backingOff(let until) = phase, until <= now { begin() }
     switch phase {
     case .idle: return .exit
@@ -70,7 +70,7 @@ package struct Session: Sendable {
   }
 
   /// The server is needed.
-  package mutating func start() {
+  mutating func start() {
     guard phase == .idle else { return }
     begin()
   }
@@ -82,7 +82,7 @@ package struct Session: Sendable {
   ///
   /// - Returns: Whether they are those of the present epoch, so that every channel has to be subscribed to and every
   ///   value read.
-  package mutating func connected(epoch: UInt64) -> Bool {
+  mutating func connected(epoch: UInt64) -> Bool {
     guard isConnecting(epoch) else { return false }
     phase = .connected
     return true
@@ -98,7 +98,7 @@ package struct Session: Sendable {
   ///
   /// Opening a connection does not count: a server that accepts connections and refuses everything else is retried with
   /// growing pauses.
-  package mutating func succeeded(epoch: UInt64) {
+  mutating func succeeded(epoch: UInt64) {
     guard epoch == self.epoch, phase == .connected else { return }
     (failures, moves) = (0, 0)
     lastError = nil
@@ -107,7 +107,7 @@ package struct Session: Sendable {
   /// Another server has taken over: the failures so far were those of its predecessor.
   ///
   /// - Returns: Whether this ended a pause.
-  package mutating func endPause(now: Instant) -> Bool {
+  mutating func endPause(now: Instant) -> Bool {
     guard case .backingOff = phase else { return false }
     phase = .backingOff(until: now)
     return true
@@ -117,7 +117,7 @@ package struct Session: Sendable {
   ///
   /// - Parameter random: From 0 up to, but not including, 1.
   /// - Returns: Whether this ended the present epoch.
-  package mutating func failed(
+  mutating func failed(
     epoch: UInt64,
     error: RedisSharedStateError,
     now: Instant,
@@ -143,7 +143,7 @@ package struct Session: Sendable {
   }
 
   /// The server is not needed at the moment. Both connections are closed until it is.
-  package mutating func rest() {
+  mutating func rest() {
     guard phase != .stopped else { return }
     epoch += 1
     phase = .idle
@@ -153,7 +153,7 @@ package struct Session: Sendable {
   }
 
   /// The server is never needed again.
-  package mutating func stop() {
+  mutating func stop() {
     phase = .stopped
   }
 
@@ -174,7 +174,7 @@ extension RedisConfiguration.Backoff {
   ///   - failures: How many attempts in a row have failed, at least 1.
   ///   - isPermanent: Whether a person has to change something first, so that there is no hurry.
   ///   - random: From 0 up to, but not including, 1.
-  package func delay(failures: Int, isPermanent: Bool, fleet: Duration = .zero, random: Double) -> Duration {
+  func delay(failures: Int, isPermanent: Bool, fleet: Duration = .zero, random: Double) -> Duration {
     // At least half the cap, so that a permanent error is never retried in a hurry.
     if isPermanent { return cap * (0.5 + random / 2) }
     let doublings = min(max(failures - 1, 0), 30)

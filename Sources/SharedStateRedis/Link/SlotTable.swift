@@ -3,27 +3,27 @@
 /// A dictionary moves an element out and back in for every change. If the element is as large as a replica, that costs
 /// more than most changes. Numbers are not reused: a number combines the slot with how often the slot has been filled
 /// and emptied.
-package struct SlotTable<Element> {
+struct SlotTable<Element> {
   private var slots: [Element?] = []
   /// How often each slot has been filled and emptied: odd while it holds an element. Stored apart from the elements, so
   /// that finding one does not copy it.
   private var turns: [UInt32] = []
   private var free: [Int] = []
 
-  package init() {}
+  init() {}
 
-  package var isEmpty: Bool { count == 0 }
+  var isEmpty: Bool { count == 0 }
 
-  package var count: Int { slots.count - free.count }
+  var count: Int { slots.count - free.count }
 
   /// The numbers of all elements.
-  package var ids: [UInt64] { turns.indices.filter { turns[$0] % 2 == 1 }.map(id) }
+  var ids: [UInt64] { turns.indices.filter { turns[$0] % 2 == 1 }.map(id) }
 
   /// The elements, in no particular order.
-  package var elements: some Sequence<Element> { slots.lazy.compactMap { $0 } }
+  var elements: some Sequence<Element> { slots.lazy.compactMap { $0 } }
 
   /// Adds an element, and returns its number.
-  package mutating func insert(_ element: Element) -> UInt64 {
+  mutating func insert(_ element: Element) -> UInt64 {
     let index: Int
     if let last = free.popLast() {
       index = last
@@ -38,7 +38,7 @@ package struct SlotTable<Element> {
   }
 
   /// Removes and returns an element; `nil` if none has this number.
-  package mutating func remove(_ id: UInt64) -> Element? {
+  mutating func remove(_ id: UInt64) -> Element? {
     guard let index = index(of: id) else { return nil }
     turns[index] &+= 1
     free.append(index)
@@ -47,7 +47,7 @@ package struct SlotTable<Element> {
 
   /// The element with a number; `nil` if there is none. Change it through optional chaining. Use the methods to insert
   /// and remove elements.
-  package subscript(id: UInt64) -> Element? {
+  subscript(id: UInt64) -> Element? {
     _read {
       if let index = index(of: id) {
         // An array's own subscript copies the element.

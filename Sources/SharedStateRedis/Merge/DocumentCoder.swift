@@ -1,10 +1,10 @@
-package import Foundation
-package import SharedState
+import Foundation
+import SharedState
 
 /// Encodes values into the documents that are committed, merged with the changes of other services and checked against
 /// the key's rules.
-package struct DocumentCoder<Value>: Sendable {
-  package typealias Coded<Success> = Result<Success, RedisSharedStateError>
+struct DocumentCoder<Value>: Sendable {
+  typealias Coded<Success> = Result<Success, RedisSharedStateError>
   private typealias Checked<Success> = Result<Success, Refusal>
 
   /// Why a value could not become a document.
@@ -15,17 +15,17 @@ package struct DocumentCoder<Value>: Sendable {
   }
 
   /// A key's requirements of a value, besides that it can be encoded and decoded.
-  package struct Rules: Sendable {
+  struct Rules: Sendable {
     /// The key's name.
-    package var name: String
+    var name: String
     /// The largest document that is sent, in bytes.
-    package var maximumBytes: Int
+    var maximumBytes: Int
     /// The outcome for an element that one side has removed and the other has changed.
-    package var removal: RemovalPolicy
+    var removal: RemovalPolicy
     /// Why a value must not be shared; `nil` if it may be.
-    package var refusal: @Sendable (Value) -> RedisSharedStateError?
+    var refusal: @Sendable (Value) -> RedisSharedStateError?
 
-    package init(
+    init(
       name: String,
       maximumBytes: Int = .max,
       removal: RemovalPolicy = .laterWins,
@@ -48,7 +48,7 @@ package struct DocumentCoder<Value>: Sendable {
   ///   - decode: Decodes a document.
   ///   - form: Encodes the same document as `encode`, with the facts that the type knows about it; `nil` if it knows
   ///     none.
-  package init(
+  init(
     encode: @escaping @Sendable (Value) -> Coded<Data>,
     decode: @escaping @Sendable (Data) -> Coded<Value>,
     form: @escaping @Sendable (Value) -> FormedDocument? = { _ in nil },
@@ -61,12 +61,12 @@ package struct DocumentCoder<Value>: Sendable {
   }
 
   /// Decodes a document whose value is to be shown.
-  package func accept(_ document: Data) -> Coded<Value> {
+  func accept(_ document: Data) -> Coded<Value> {
     decode(document).flatMap { value in rules.refusal(value).map { .failure($0) } ?? .success(value) }
   }
 
   /// The documents of a local change.
-  package func documents(
+  func documents(
     of value: Value,
     stamp: UInt64,
     default initialValue: Value,
@@ -106,7 +106,7 @@ package struct DocumentCoder<Value>: Sendable {
   /// If the result breaks the rules, they run once more and each one is judged by itself.
   /// - Parameter update: Runs one update and returns whether it has changed the value. It should leave the value
   ///   unchanged if it throws.
-  package func documents(
+  func documents(
     default initialValue: Value,
     _ encoding: Replica.Encoding,
     update: (UInt64, inout Value) -> Bool

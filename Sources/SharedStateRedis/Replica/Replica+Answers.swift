@@ -5,7 +5,7 @@ extension Replica {
   /// The server has replied to a commit.
   ///
   /// - Parameter vitals: The server's vitals as reported last, before this reply.
-  package mutating func committed(
+  mutating func committed(
     _ reply: CommitReply,
     operation: Operation,
     vitals: Vitals = Vitals()
@@ -370,7 +370,7 @@ extension Replica {
   /// are kept, and sent once the server accepts them.
   ///
   /// - Parameter isUnread: Whether the server refuses reads as well.
-  package mutating func refused(_ error: RedisSharedStateError, isUnread: Bool) -> [Action] {
+  mutating func refused(_ error: RedisSharedStateError, isUnread: Bool) -> [Action] {
     var actions: [Action] = []
     if isUnread {
       // A service that may not read the value does not overwrite it.
@@ -409,7 +409,7 @@ extension Replica {
   }
 
   /// The pause after a refusal is over.
-  package mutating func retry() -> [Action] {
+  mutating func retry() -> [Action] {
     online?.isPausing = false
     return advance()
   }

@@ -7,7 +7,7 @@ extension Replica {
   /// - Parameters:
   ///   - vitals: The server's vitals as reported last, before this message was handled.
   ///   - clock: The server's clock, in microseconds since 1970; `nil` if it is not known.
-  package mutating func announced(
+  mutating func announced(
     _ message: ChangeMessage,
     vitals: Vitals = Vitals(),
     clock: UInt64? = nil
@@ -105,7 +105,7 @@ extension Replica {
   ///   - stored: The stored value.
   ///   - number: The number of the read.
   ///   - vitals: The server's vitals as reported last, before it carried out the read.
-  package mutating func stored(_ stored: StoredValue, read number: UInt64, vitals: Vitals = Vitals()) -> [Action] {
+  mutating func stored(_ stored: StoredValue, read number: UInt64, vitals: Vitals = Vitals()) -> [Action] {
     let state = State(revision: stored.revision, content: stored.content)
     // If two answers arrive out of order, either may be the newer one.
     let isOvertaken = number < outstandingReads.answeredRead && state != confirmed.state
@@ -140,7 +140,7 @@ extension Replica {
   /// The server has reported how many keys it has evicted, after a value was found missing.
   ///
   /// - Parameter vitals: `nil` if the server no longer reports them.
-  package mutating func counted(_ vitals: Vitals?) -> [Action] {
+  mutating func counted(_ vitals: Vitals?) -> [Action] {
     guard let absence = online?.repairs.takeAbsence() else { return [] }
     // A message or a read has shown something else since.
     guard verified.changes == absence.verifiedChanges else { return [.read] + advance() }
@@ -162,7 +162,7 @@ extension Replica {
   }
 
   /// An attempt to show a state has ended.
-  package mutating func endedShowing(_ toShow: StateToShow, outcome: ShowOutcome) -> [Action] {
+  mutating func endedShowing(_ toShow: StateToShow, outcome: ShowOutcome) -> [Action] {
     shown.end(toShow.sequence)
     if toShow.isReversion { return advance() }
     if outcome == .shown {

@@ -1,17 +1,17 @@
-package import Foundation
+import Foundation
 
 /// Encoding the documents to be committed.
 extension Replica {
   /// A snapshot to be encoded, atomic updates to be run, or two histories to be merged, all without the lock.
-  package struct Encoding: Sendable {
+  struct Encoding: Sendable {
     /// The histories to be merged; `nil` if a snapshot or updates are to be encoded.
     var fork: Fork.Documents?
     /// The atomic updates to be applied to the stored value; empty if the local change is to be encoded.
-    package var updates: [UInt64]
+    var updates: [UInt64]
     /// The base of the local change.
-    package var base: Base
+    var base: Base
     /// The state that it is committed on top of.
-    package var stored: State
+    var stored: State
     /// The meta that the server is expected to have.
     var expected: Meta?
     /// The lineage of the verified version when the encoding began.
@@ -19,7 +19,7 @@ extension Replica {
     /// The document that the commit has to expect as well, because nothing else proves that the server has it.
     var basis: Data?
     /// Whether the changes of other services, and fields unknown to this one, are kept.
-    package var isMerged: Bool
+    var isMerged: Bool
     /// Whether the stored document cannot be read and is replaced on request.
     var isReplacement: Bool
     /// Whether it encodes the local change.
@@ -27,35 +27,35 @@ extension Replica {
   }
 
   /// The result of an ``Encoding``.
-  package struct Encoded: Sendable {
+  struct Encoded: Sendable {
     /// The stamp of the snapshot.
-    package var stamp: UInt64
+    var stamp: UInt64
     /// `nil` if the updates have changed nothing.
-    package var result: Result<Documents?, RedisSharedStateError>
+    var result: Result<Documents?, RedisSharedStateError>
     /// The updates that break the key's rules. The result does not include them.
-    package var refused: [UInt64: RedisSharedStateError] = [:]
+    var refused: [UInt64: RedisSharedStateError] = [:]
     /// Whether the change is valid by itself but not together with the stored document, so that it yields to that.
     var givesWay = false
     /// In how many places the stored document has overridden a change of the lost one.
     var overridden = 0
 
-    package init(stamp: UInt64, result: Result<Documents?, RedisSharedStateError>) {
+    init(stamp: UInt64, result: Result<Documents?, RedisSharedStateError>) {
       self.stamp = stamp
       self.result = result
     }
   }
 
   /// The documents of one value.
-  package struct Documents: Hashable, Sendable {
+  struct Documents: Hashable, Sendable {
     /// The value as this service encodes it.
-    package var encoded: Data
+    var encoded: Data
     /// The document to send: with the changes of other services, and with fields unknown to this one.
-    package var merged: Data
+    var merged: Data
     /// Whether the sent document decodes to the same value, so that there is nothing to show once it is acknowledged.
     var isReflected: Bool
 
     /// - Parameter isReflected: `nil` to compare the two documents.
-    package init(encoded: Data, merged: Data, isReflected: Bool? = nil) {
+    init(encoded: Data, merged: Data, isReflected: Bool? = nil) {
       self.encoded = encoded
       self.merged = merged
       self.isReflected = isReflected ?? (encoded == merged)
@@ -126,7 +126,7 @@ extension Replica {
   }
 
   /// A closure of the program is using the value, so the snapshot is taken after ``unlocked()``.
-  package mutating func locked() -> [Action] {
+  mutating func locked() -> [Action] {
     if let check = pending.endCheck() {
       pending.postpone(isLocked: !check.isUnlocked, Waiters())
       return advance()
@@ -138,14 +138,14 @@ extension Replica {
   }
 
   /// The closure has ended.
-  package mutating func unlocked() -> [Action] {
+  mutating func unlocked() -> [Action] {
     outgoing.encoding?.isUnlocked = true
     return pending.unlock() ? advance() : []
   }
 
   /// The encoding has ended: a snapshot is encoded or checked, updates have run, or histories are merged, with success
   /// or not.
-  package mutating func encoded(_ encoded: Encoded, operation: Operation) -> [Action] {
+  mutating func encoded(_ encoded: Encoded, operation: Operation) -> [Action] {
     if pending.endCheck() != nil { return checked(encoded) + advance() }
     guard let encoding = outgoing.encoding else { return [] }
     outgoing = .nothing

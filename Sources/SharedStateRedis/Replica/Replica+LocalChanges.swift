@@ -3,14 +3,14 @@ import Foundation
 /// Requests of the program, and their waiters.
 extension Replica {
   /// A local mutation was made since the last snapshot.
-  package mutating func changed() -> [Action] {
+  mutating func changed() -> [Action] {
     pending.change()
     return advance()
   }
 
   /// Local mutations up to this stamp were made that this service may not commit. The box shows the confirmed state
   /// again.
-  package mutating func discarded(stamp: UInt64) -> [Action] {
+  mutating func discarded(stamp: UInt64) -> [Action] {
     rollBack(stamp: stamp, Waiters(), .readOnly(name: name)) + advance()
   }
 
@@ -21,7 +21,7 @@ extension Replica {
   ///   - replacingUnreadable: Whether to replace a stored document that cannot be read.
   ///
   /// An earlier change that was discarded while no caller waited for it fails the save instead.
-  package mutating func save(
+  mutating func save(
     waiter: UInt64,
     stamp: UInt64 = .max,
     replacingUnreadable: Bool = false
@@ -40,7 +40,7 @@ extension Replica {
   }
 
   /// Requests an atomic update of the stored value.
-  package mutating func update(waiter: UInt64) -> [Action] {
+  mutating func update(waiter: UInt64) -> [Action] {
     if !pending.isDirty, outgoing.encoding?.work.isOfChange ?? false {
       outgoing.encoding?.waiters.updates.append(waiter)
     } else if !pending.isDirty, inFlight?.stamp != nil {
@@ -54,13 +54,13 @@ extension Replica {
   }
 
   /// Requests to delete the stored value, and with it the local changes up to a stamp.
-  package mutating func reset(waiter: UInt64, stamp: UInt64) -> [Action] {
+  mutating func reset(waiter: UInt64, stamp: UInt64) -> [Action] {
     pending.reset(waiter, stamp: stamp)
     return advance()
   }
 
   /// Requests to load the stored value.
-  package mutating func load(waiter: UInt64) -> [Action] {
+  mutating func load(waiter: UInt64) -> [Action] {
     outstandingReads.load(waiter)
     reports.loadStatusChanged()
     return [.status(.loading(true))] + (phase == .reading || phase == .live ? [.read] : [])
@@ -69,7 +69,7 @@ extension Replica {
   /// Requests to be notified when every change so far is acknowledged.
   ///
   /// - Returns: `nil` if there is no change to wait for.
-  package mutating func flush(waiter: UInt64) -> [Action]? {
+  mutating func flush(waiter: UInt64) -> [Action]? {
     guard hasPendingChange else { return nil }
     if pending.isDirty {
       pending.flush(waiter)
@@ -86,7 +86,7 @@ extension Replica {
   }
 
   /// A waiter has stopped waiting.
-  package mutating func forget(waiter: UInt64) {
+  mutating func forget(waiter: UInt64) {
     pending.forget(waiter)
     outstandingReads.forget(waiter)
     outgoing.encoding?.waiters.remove(waiter)
@@ -115,7 +115,7 @@ extension Replica {
   }
 
   /// How many atomic updates wait to be run or sent, and how many were sent and may have reached the server.
-  package var openUpdates: (waiting: Int, sent: Int) {
+  var openUpdates: (waiting: Int, sent: Int) {
     let waiting = pending.countOfUpdates
     switch outgoing {
     case .nothing:

@@ -40,7 +40,7 @@ extension Replica {
 
 extension Replica.Action {
   /// What a log says about a decision: never the value.
-  package struct Summary: Sendable {
+  struct Summary: Sendable {
     let text: String
     /// The version that the decision is about.
     var revision: Revision?

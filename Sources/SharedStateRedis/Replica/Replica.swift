@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 
 /// What one service knows of one value in Redis, as a pure state machine: the confirmed state and the pending changes.
 ///
@@ -9,8 +9,8 @@ package import Foundation
 /// the confirmed one, in whatever order messages and replies arrive. Second, it is shown only if the box's stamp is the
 /// settled one, so it never replaces a local change that the server has not acknowledged. The change is committed
 /// first, and the newest confirmed state is shown after it. Echoes are suppressed by revision, not by sender.
-package struct Replica: Sendable {
-  package enum Phase: Equatable, Sendable {
+struct Replica: Sendable {
+  enum Phase: Equatable, Sendable {
     case offline
     /// Not subscribed to the channel yet.
     case subscribing
@@ -45,31 +45,31 @@ package struct Replica: Sendable {
   }
 
   /// A state of the value in Redis.
-  package struct State: Hashable, Sendable {
-    package var revision: Revision
-    package var content: StoredValue.Content
+  struct State: Hashable, Sendable {
+    var revision: Revision
+    var content: StoredValue.Content
 
-    package init(revision: Revision, content: StoredValue.Content) {
+    init(revision: Revision, content: StoredValue.Content) {
       self.revision = revision
       self.content = content
     }
   }
 
   /// A state to be decoded and shown.
-  package struct StateToShow: Equatable, Sendable {
-    package var state: State
+  struct StateToShow: Equatable, Sendable {
+    var state: State
     /// Show it only if the box has this stamp. `nil`: a local change is pending, so show nothing and only find out
     /// whether the state can be decoded.
-    package var stamp: UInt64?
+    var stamp: UInt64?
     /// Show it only if no state with a higher number was shown.
-    package var sequence: UInt64
+    var sequence: UInt64
     /// Whether the box has not been up to date yet, so that this is the initial value and not a change.
-    package var isInitial = false
+    var isInitial = false
     /// Whether it replaces a discarded change although it is not the confirmed state.
     var isReversion = false
   }
 
-  package enum ShowOutcome: Equatable, Sendable {
+  enum ShowOutcome: Equatable, Sendable {
     case shown
     /// A local change that is not acknowledged prevented it. The state can be decoded.
     case superseded
@@ -78,7 +78,7 @@ package struct Replica: Sendable {
     case unreadable(RedisSharedStateError)
   }
 
-  package enum Action: Equatable, Sendable {
+  enum Action: Equatable, Sendable {
     /// Decode and show a state, then report the outcome to ``Replica/endedShowing(_:outcome:)``.
     case show(StateToShow)
     /// Read the stored value.
@@ -110,14 +110,14 @@ package struct Replica: Sendable {
   }
 
   /// A change of the status that the program sees.
-  package enum StatusChange: Equatable, Sendable {
+  enum StatusChange: Equatable, Sendable {
     case loading(Bool)
     case loadError(RedisSharedStateError?)
     case saveError(RedisSharedStateError?)
   }
 
   /// An event for the logs and metrics of an operator.
-  package enum Incident: Equatable, Sendable {
+  enum Incident: Equatable, Sendable {
     /// The server has lost the version that it had confirmed.
     case lostHistory(confirmed: Revision, stored: Revision)
     /// This service has restored the version that the server had lost.
@@ -146,14 +146,14 @@ package struct Replica: Sendable {
   }
 
   /// The commit that is named beside a stored document.
-  package struct LastCommit: Equatable, Sendable {
-    package let revision: Revision
+  struct LastCommit: Equatable, Sendable {
+    let revision: Revision
     /// `nil` unless it is known to have written the document. A client may have replaced that since.
-    package let writer: String?
+    let writer: String?
   }
 
   /// The value in the box without the local changes that are not acknowledged.
-  package enum Base: Hashable, Sendable {
+  enum Base: Hashable, Sendable {
     case defaultValue
     /// A document that was decoded.
     case stored(Data)
@@ -170,21 +170,21 @@ package struct Replica: Sendable {
   }
 
   /// Facts about a connection that decide how replicas deal with data loss.
-  package struct Circumstances: Equatable, Sendable {
+  struct Circumstances: Equatable, Sendable {
     /// `nil`: the server does not reveal it.
-    package var runID: String?
+    var runID: String?
     /// Whether the last connection is recent enough that no tombstone can have expired since.
     var mayRestore = true
 
-    package init(runID: String? = nil, mayRestore: Bool = true) {
+    init(runID: String? = nil, mayRestore: Bool = true) {
       self.runID = runID
       self.mayRestore = mayRestore
     }
   }
 
-  package let name: String
+  let name: String
   let names: KeyNames
-  package let policy: ReplicaPolicy
+  let policy: ReplicaPolicy
   /// `nil` unless the link is connected.
   var online: Online?
 
@@ -201,13 +201,13 @@ package struct Replica: Sendable {
   /// must not be taken for the effect of another commit.
   var hasUndecided = false
 
-  package init(name: String, names: KeyNames, policy: ReplicaPolicy) {
+  init(name: String, names: KeyNames, policy: ReplicaPolicy) {
     self.name = name
     self.names = names
     self.policy = policy
   }
 
-  package var phase: Phase { online?.phase ?? .offline }
+  var phase: Phase { online?.phase ?? .offline }
 
   /// Whether a local change, or a reset, is not acknowledged.
   var hasPendingChange: Bool {
@@ -219,7 +219,7 @@ package struct Replica: Sendable {
   }
 
   /// The size of the confirmed document, in bytes.
-  package var size: Int { confirmed.content.size }
+  var size: Int { confirmed.content.size }
 
   /// Whether a load or an atomic update waits for a read.
   var isAwaited: Bool { outstandingReads.hasLoads || pending.verification != nil }
@@ -242,7 +242,7 @@ package struct Replica: Sendable {
   }
 
   /// Whether a remote state has not reached the box yet.
-  package var isBehind: Bool {
+  var isBehind: Bool {
     shown.showing != nil || shown.sight == .unknown || isReferenceNews
   }
 
@@ -293,7 +293,7 @@ package struct Replica: Sendable {
   // MARK: The connection
 
   /// The link is connected, and subscribes to the channel next.
-  package mutating func connected(_ circumstances: Circumstances) {
+  mutating func connected(_ circumstances: Circumstances) {
     online = Online(circumstances)
     if policy.access == .readOnly { verified.believe() }
   }
@@ -302,7 +302,7 @@ package struct Replica: Sendable {
   ///
   /// That holds even for a channel that was subscribed to before: a share that was released and made again has
   /// unsubscribed in between.
-  package mutating func subscribed() -> [Action] {
+  mutating func subscribed() -> [Action] {
     if phase == .subscribing { online?.phase = .reading }
     return [.read]
   }
@@ -313,7 +313,7 @@ package struct Replica: Sendable {
   }
 
   /// The connection is gone. The box may be stale from now on, and its `loadError` says so.
-  package mutating func disconnected(_ error: RedisSharedStateError) -> [Action] {
+  mutating func disconnected(_ error: RedisSharedStateError) -> [Action] {
     online = nil
     reports.loadStatusChanged()
     pending.disconnect()
@@ -325,7 +325,7 @@ package struct Replica: Sendable {
   }
 
   /// The thread that serves the value is held up, or is not any more (`nil`).
-  package mutating func heldUp(by error: RedisSharedStateError?) -> [Action] {
+  mutating func heldUp(by error: RedisSharedStateError?) -> [Action] {
     guard let error else { return advance() }
     reports.loadStatusChanged()
     return [.status(.loadError(error))]

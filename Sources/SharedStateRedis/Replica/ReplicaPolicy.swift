@@ -1,23 +1,23 @@
 /// The rules for a replica, fixed when the share is made.
-package struct ReplicaPolicy: Equatable, Sendable {
-  package var conflict: ConflictPolicy
+struct ReplicaPolicy: Equatable, Sendable {
+  var conflict: ConflictPolicy
   var dataLoss: DataLossPolicy
   /// In milliseconds; 0 if the value does not expire.
-  package var timeToLive: UInt64
+  var timeToLive: UInt64
   /// Whether edits made without a revision are adopted.
-  package var detectsForeignEdits: Bool
+  var detectsForeignEdits: Bool
   /// Whether this service may commit and repair anything.
-  package var access: RedisAccess
+  var access: RedisAccess
   /// The largest document that is read, or taken from a message, in bytes.
-  package var maximumBytes: Int
+  var maximumBytes: Int
   /// The largest document that is sent with the announcement of a change, in bytes. A larger one has to be read.
-  package var inlineLimit: Int
+  var inlineLimit: Int
   /// The replicas of the server that have to have a change before it counts as saved.
   var replicas: RedisReplicas
   /// The writer that this service names in its commits: label, host, process and nonce, without spaces.
-  package var writer: String
+  var writer: String
 
-  package init(
+  init(
     conflict: ConflictPolicy = .merge,
     dataLoss: DataLossPolicy = .reseed,
     timeToLive: UInt64 = 0,

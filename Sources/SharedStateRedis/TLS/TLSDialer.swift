@@ -3,7 +3,7 @@
   import Synchronization
 
   /// Opens TLS connections.
-  package final class TLSDialer: Dialer {
+  final class TLSDialer: Dialer {
     private let base: any Dialer
     private let tls: RedisConfiguration.TLS
     private let loaded = Mutex<Loaded?>(nil)
@@ -14,13 +14,13 @@
     }
 
     /// - Parameter base: Opens the connections that carry the encrypted bytes.
-    package init(over base: any Dialer, _ tls: RedisConfiguration.TLS) {
+    init(over base: any Dialer, _ tls: RedisConfiguration.TLS) {
       (self.base, self.tls) = (base, tls)
     }
 
     /// - Throws: The errors of the base, ``RedisSharedStateError/Code/tlsFailed``,
     ///   ``RedisSharedStateError/Code/disconnected``, ``RedisSharedStateError/Code/timedOut``.
-    package func dial(
+    func dial(
       _ endpoint: RedisEndpoint,
       until deadline: inout Instant
     ) throws(RedisSharedStateError) -> any Transport {
@@ -35,7 +35,7 @@
     ///
     /// - Parameter host: The host of the server's address.
     /// - Throws: As ``dial(_:until:)``.
-    package func secure(
+    func secure(
       _ transport: any Transport,
       to host: String,
       until deadline: Instant

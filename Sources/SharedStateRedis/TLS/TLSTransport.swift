@@ -6,7 +6,7 @@
   ///
   /// OpenSSL works in memory only: what it has encrypted is written to the other transport, and what that has read is
   /// handed to OpenSSL.
-  package final class TLSTransport: Transport {
+  final class TLSTransport: Transport {
     private let base: any Transport
     private let context: TLSContext
     private let server: TLSServerName
@@ -17,7 +17,7 @@
     private let outgoing: OpaquePointer
     private let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceBytes, alignment: 16)
 
-    package private(set) var holdsInput = false
+    private(set) var holdsInput = false
     /// How many of the bytes that come next in ``write(_:)`` are encrypted already.
     private var encryptedBytes = 0
     /// Why nothing can be read any more.
@@ -48,13 +48,13 @@
     }
 
     /// Whether this connection has resumed the session of an earlier one.
-    package var isResumed: Bool { SSL_session_reused(connection) != 0 }
+    var isResumed: Bool { SSL_session_reused(connection) != 0 }
 
     /// Agrees with the server on a secure connection, and verifies the server. Blocks no longer than until the
     /// deadline.
     /// - Throws: ``RedisSharedStateError/Code/tlsFailed``, ``RedisSharedStateError/Code/disconnected``,
     ///   ``RedisSharedStateError/Code/timedOut``.
-    package func shakeHands(until deadline: Instant) throws(RedisSharedStateError) {
+    func shakeHands(until deadline: Instant) throws(RedisSharedStateError) {
       try expectServer()
       if let session = context.takeSession(with: server) { SSL_set_session(connection, session.pointer) }
       var hasHeard = false
@@ -115,7 +115,7 @@
     // MARK: The transport
 
     /// A resumed session keeps the server's certificate, which is not verified again.
-    package var certificates: [KnownCertificate] {
+    var certificates: [KnownCertificate] {
       let server = shared_state_tls_peer_certificate(connection)
       defer { X509_free(server) }
       let holders: [(RedisStore.Certificate.Holder, OpaquePointer?)] = [
@@ -132,9 +132,9 @@
       return Date(timeIntervalSince1970: TimeInterval(timegm(&time)))
     }
 
-    package var descriptor: CInt { base.descriptor }
+    var descriptor: CInt { base.descriptor }
 
-    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(RedisSharedStateError) -> Int {
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(RedisSharedStateError) -> Int {
       var count = 0
       do throws(RedisSharedStateError) {
         if let failure { throw failure }
@@ -168,7 +168,7 @@
       return count
     }
 
-    package func write(_ bytes: UnsafeRawBufferPointer) throws(RedisSharedStateError) -> Int {
+    func write(_ bytes: UnsafeRawBufferPointer) throws(RedisSharedStateError) -> Int {
       var written = 0
       while written < bytes.count {
         if encryptedBytes == 0 {
@@ -184,7 +184,7 @@
       return written
     }
 
-    package func wait(
+    func wait(
       for wanted: Readiness,
       until deadline: Instant
     ) throws(RedisSharedStateError) -> Readiness {
@@ -192,7 +192,7 @@
       return try base.wait(for: wanted, until: deadline)
     }
 
-    package func close() {
+    func close() {
       guard base.descriptor >= 0 else { return }
       if failure == nil, SSL_is_init_finished(connection) != 0 {
         ERR_clear_error()

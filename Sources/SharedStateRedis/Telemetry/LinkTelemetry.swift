@@ -1,12 +1,12 @@
 import Foundation
-package import Logging
-package import SharedStateDependencies
+import Logging
+import SharedStateDependencies
 import Synchronization
 
 /// Reports the events of a link to operators, in the log and by counters.
 ///
 /// Names and errors may appear; values and passwords never do.
-package final class LinkTelemetry: Sendable {
+final class LinkTelemetry: Sendable {
   private let logger: Logger
   private let isInProcess: Bool
   /// How the server is found; `nil`: it is in this process, or its address is not usable.
@@ -32,7 +32,7 @@ package final class LinkTelemetry: Sendable {
   ///   - endpoint: Where the present connection leads, or the last one.
   ///   - label: The name of this service on the server.
   ///   - metrics: Counts the events, all of them.
-  package init(
+  init(
     logger: Logger,
     server: RedisLocation?,
     endpoint: @escaping @Sendable () -> RedisEndpoint?,
@@ -252,7 +252,7 @@ package final class LinkTelemetry: Sendable {
   }
 
   /// Reports that the system has refused a thread, which is tried again. Logs that at most once a minute.
-  package func threadRefused(_ name: String, _ refusal: ThreadStarter.Refusal) {
+  func threadRefused(_ name: String, _ refusal: ThreadStarter.Refusal) {
     let isNews = threadsRefused.withLock { last in
       if let last, Instant.now < last + .seconds(60) { return false }
       last = .now
@@ -378,8 +378,8 @@ package final class LinkTelemetry: Sendable {
 
 /// Limits how many values a link names in the log: a server that loses a hundred thousand values must not cause as many
 /// lines.
-package struct LogBudget: Sendable {
-  package enum Verdict: Equatable, Sendable {
+struct LogBudget: Sendable {
+  enum Verdict: Equatable, Sendable {
     case log
     /// Log the event, and say that later ones are logged at level debug.
     case logAsTheLast
@@ -387,15 +387,15 @@ package struct LogBudget: Sendable {
   }
 
   /// The number of lines for each kind of event, within a minute of the first one.
-  package static let lines = 100
+  static let lines = 100
   private static let period = Duration.seconds(60)
 
   private var periods: [String: (start: Instant, count: Int)] = [:]
 
-  package init() {}
+  init() {}
 
   /// Notes an event of this kind, and returns how to log it.
-  package mutating func spend(on kind: String, now: Instant) -> Verdict {
+  mutating func spend(on kind: String, now: Instant) -> Verdict {
     var period = periods[kind] ?? (now, 0)
     if period.start + Self.period <= now { period = (now, 0) }
     period.count += 1

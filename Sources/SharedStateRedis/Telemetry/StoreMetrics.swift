@@ -1,10 +1,10 @@
 import Foundation
-package import Metrics
+import Metrics
 import Synchronization
 
 /// The metrics of one store. Their dimensions are the label of the service and the namespace, so that two stores of a
 /// program can be distinguished. No dimension holds the name of a value: there may be very many.
-package final class StoreMetrics: Sendable {
+final class StoreMetrics: Sendable {
   private struct Instruments: Sendable {
     let commits: Counter
     let conflicts: Counter
@@ -24,7 +24,7 @@ package final class StoreMetrics: Sendable {
   private let given: (any MetricsFactory)?
   private let dimensions: [(String, String)]
   /// The bytes that were not published yet.
-  package let traffic: Traffic
+  let traffic: Traffic
   /// `nil` until something is published.
   private let instruments = Mutex<Instruments?>(nil)
 
@@ -32,7 +32,7 @@ package final class StoreMetrics: Sendable {
   ///   - factory: Makes the metrics; `nil`: the program's own factory, once it has set one.
   ///   - label: The name of this service on the server.
   ///   - traffic: Counts the bytes of the store's connections.
-  package init(_ factory: (any MetricsFactory)?, label: String, namespace: String, traffic: Traffic = Traffic()) {
+  init(_ factory: (any MetricsFactory)?, label: String, namespace: String, traffic: Traffic = Traffic()) {
     given = factory
     dimensions = [("label", label), ("namespace", namespace)]
     self.traffic = traffic

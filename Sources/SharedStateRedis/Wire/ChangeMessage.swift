@@ -1,29 +1,29 @@
-package import Foundation
+import Foundation
 
 /// The announcement of one change on a value's channel.
 ///
 /// The payload is a header line `1 <code> <form> <meta>`, and then the JSON document. The leading `1` is the version of
 /// the format. The code, of 40 hexadecimal digits, proves the rest: see ``Secret``. The form is `s` if the document
 /// follows, `r` if it has to be read, `d` if the value was deleted. The ``Meta`` is the one that is stored.
-package struct ChangeMessage: Equatable, Sendable {
-  package enum Content: Hashable, Sendable {
+struct ChangeMessage: Equatable, Sendable {
+  enum Content: Hashable, Sendable {
     case document(Data)
     /// The document is too large for the message and has to be read.
     case reference
     case deleted
   }
 
-  package var meta: Meta
-  package var content: Content
+  var meta: Meta
+  var content: Content
 
-  package init(meta: Meta, content: Content) {
+  init(meta: Meta, content: Content) {
     (self.meta, self.content) = (meta, content)
   }
 
-  package var revision: Revision { meta.revision }
+  var revision: Revision { meta.revision }
 
   /// Reads a payload; `nil` for an unknown version or a malformed header. Such messages are counted and ignored.
-  package init?(payload: Data) {
+  init?(payload: Data) {
     let parsed: (meta: Meta, form: UInt8, length: Int)? = payload.withUnsafeBytes { bytes in
       guard let parts = Parts(bytes), let meta = Meta(complete: parts.meta), meta.revision.mayFollow(meta.parent) else {
         return nil
@@ -41,7 +41,7 @@ package struct ChangeMessage: Equatable, Sendable {
   }
 
   /// The payload as the scripts publish it.
-  package func payload(on channel: String, provenBy secret: Secret?) -> Data {
+  func payload(on channel: String, provenBy secret: Secret?) -> Data {
     Self.payload(meta.string, content, on: channel, provenBy: secret)
   }
 
@@ -62,7 +62,7 @@ package struct ChangeMessage: Equatable, Sendable {
 
   /// Whether one of the secrets proves a payload on a channel. Takes as long for a code that is nearly right as for any
   /// other one.
-  package static func isProven(_ payload: Data, on channel: String, by secrets: [Secret]) -> Bool {
+  static func isProven(_ payload: Data, on channel: String, by secrets: [Secret]) -> Bool {
     payload.withUnsafeBytes { bytes in
       guard let parts = Parts(bytes) else { return false }
       var digest = ""

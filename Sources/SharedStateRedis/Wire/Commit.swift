@@ -1,8 +1,8 @@
-package import Foundation
+import Foundation
 
 /// A change on its way into Redis.
-package struct Commit: Sendable {
-  package enum Content: Sendable {
+struct Commit: Sendable {
+  enum Content: Sendable {
     /// The document. A large one is not sent with the announcement of the change, but has to be read.
     case document(Data, isLarge: Bool)
     /// Leaves a tombstone.
@@ -14,7 +14,7 @@ package struct Commit: Sendable {
     case adoptedDeletion
   }
 
-  package enum Condition: Hashable, Sendable {
+  enum Condition: Hashable, Sendable {
     /// Writes in any case.
     case unconditional
     /// Writes only if the stored revision is this one (``Revision/none``: there is no meta).
@@ -23,7 +23,7 @@ package struct Commit: Sendable {
     case replacing(Revision)
 
     /// The revision that is expected to be stored.
-    package var expected: Revision {
+    var expected: Revision {
       switch self {
       case .unconditional: .none
       case .revision(let revision), .replacing(let revision): revision
@@ -39,34 +39,34 @@ package struct Commit: Sendable {
     }
   }
 
-  package var names: KeyNames
-  package var content: Content
-  package var condition: Condition
+  var names: KeyNames
+  var content: Content
+  var condition: Condition
   /// The highest revision that the committing replica has ever seen.
-  package var floor: Revision
-  package var operation: Operation
+  var floor: Revision
+  var operation: Operation
   /// The writer: label, host, process and nonce, without spaces.
-  package var writer: String
+  var writer: String
   /// How long the value lives, in milliseconds; 0: forever, or as long as another writer has set.
-  package var timeToLive: UInt64
+  var timeToLive: UInt64
   /// The lineage of the expected version; `nil`: any.
-  package var seen: Lineage?
+  var seen: Lineage?
   /// The lineage of the new version; `nil`: it names no lines.
-  package var lineage: Lineage.Draft?
+  var lineage: Lineage.Draft?
   /// The document that is expected, where there is no revision, or the revision does not identify it for certain.
-  package var basis: Data?
+  var basis: Data?
   /// The newest known secret of the namespace, which is stored if there is none; `nil`: none is known.
-  package var secret: Secret?
+  var secret: Secret?
   /// The key that keeps the stored document, which this commit replaces; `nil`: the commit continues the line of its
   /// version. A commit with a basis keeps nothing.
-  package var base: String?
+  var base: String?
   /// What is kept of other versions, as the bases of later merges.
-  package var kept: [KeptBase] = []
+  var kept: [KeptBase] = []
   /// For how long the server reserves the value for the writer if the commit conflicts, in milliseconds; 0: it does
   /// not.
-  package var reservation: UInt64 = 0
+  var reservation: UInt64 = 0
 
-  package init(
+  init(
     names: KeyNames,
     content: Content,
     condition: Condition,
@@ -94,24 +94,24 @@ package struct Commit: Sendable {
 }
 
 /// The document of a version that only a service has, on its way to the key that keeps it.
-package struct KeptBase: Hashable, Sendable {
+struct KeptBase: Hashable, Sendable {
   /// How long a base is kept. A service whose connection is cut off for longer merges with what it remembers itself. A
   /// day covers a night in which nobody mends a network, and limits the memory that many failovers take.
-  package static let lifetimeInMilliseconds = 86_400_000
+  static let lifetimeInMilliseconds = 86_400_000
   /// What is kept of a deleted value. No document is this.
-  package static let deletion = Data("-".utf8)
+  static let deletion = Data("-".utf8)
 
   /// ``KeyNames/base(of:)``
-  package var key: String
+  var key: String
   /// `nil` if the value was deleted.
-  package var document: Data?
+  var document: Data?
 
-  package init(key: String, document: Data?) {
+  init(key: String, document: Data?) {
     (self.key, self.document) = (key, document)
   }
 
   /// What is stored at a key of this kind.
-  package static func content(_ stored: Data?, maximumBytes: Int) -> StoredValue.Content? {
+  static func content(_ stored: Data?, maximumBytes: Int) -> StoredValue.Content? {
     guard let stored, !stored.isEmpty, stored.count <= maximumBytes else { return nil }
     return stored == deletion ? .absent : .document(stored)
   }
@@ -130,7 +130,7 @@ extension Commit {
 }
 
 /// What has become of a commit or a restore.
-package enum CommitReply: Hashable, Sendable {
+enum CommitReply: Hashable, Sendable {
   /// The commit took effect, now or in an earlier attempt; maybe a later step did not.
   case committed(revision: Revision, parent: Revision, CommitShortfall? = nil)
   /// The revision has moved on, and this value is stored now. `hasForgotten`: the operation may have been applied all
@@ -143,12 +143,12 @@ package enum CommitReply: Hashable, Sendable {
 }
 
 /// A step that has failed after a commit had taken effect: recording its revision, or announcing it.
-package struct CommitShortfall: Hashable, Sendable {
+struct CommitShortfall: Hashable, Sendable {
   /// The Redis command that the server has refused.
-  package let command: String
-  package let error: RedisSharedStateError
+  let command: String
+  let error: RedisSharedStateError
 
-  package init(command: String, error: RedisSharedStateError) {
+  init(command: String, error: RedisSharedStateError) {
     (self.command, self.error) = (command, error)
   }
 }

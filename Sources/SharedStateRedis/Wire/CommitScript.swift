@@ -54,23 +54,23 @@
 ///
 /// The script never reads a staged document into Lua, computes no digest of a document except an adopted one, and
 /// concatenates only small documents, because Redis copies and hashes every byte of every Lua string.
-package enum CommitScript {
+enum CommitScript {
   /// How many writers' last operations are remembered for each key, at most.
-  package static let rememberedOperations = 32
+  static let rememberedOperations = 32
   /// The length of the shortest operation, in bytes. A record that is too short to hold too many operations, as for
   /// most keys, is not counted.
   static let shortestOperation = 20
   /// How long an operation is remembered after the last commit to its key.
-  package static let operationLifetimeInSeconds = 3_600
+  static let operationLifetimeInSeconds = 3_600
   /// How long meta outlives its value if a service may hold something older that never expires.
-  package static let tombstoneLifetimeInSeconds = 604_800
+  static let tombstoneLifetimeInSeconds = 604_800
   /// How long meta outlives its value if everything older has expired as well, so that no service can bring it back:
   /// for as long as a retry is answered.
   static let expiryNoteLifetimeInSeconds = operationLifetimeInSeconds
   /// A conflict with a larger document contains its length in bytes instead.
-  package static let largestDocumentInConflict = 1 << 20
+  static let largestDocumentInConflict = 1 << 20
   /// How long a value is reserved for a writer at most.
-  package static let longestReservationInMilliseconds: UInt64 = 1_000
+  static let longestReservationInMilliseconds: UInt64 = 1_000
   /// How long a staged document waits for its commit.
   static let stagingLifetimeInSeconds = 60
 
@@ -118,7 +118,7 @@ package enum CommitScript {
   static let publishInCluster = "(redis.REDIS_VERSION_NUM and 'SPUBLISH' or 'PUBLISH')"
 
   /// The script for a single server.
-  package static let source = source(publishing: "'PUBLISH'")
+  static let source = source(publishing: "'PUBLISH'")
   private static let clusterSource = source(publishing: CommitScript.publishInCluster)
 
   static func source(for dialect: Dialect) -> String { dialect.isCluster ? clusterSource : source }

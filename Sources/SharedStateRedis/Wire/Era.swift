@@ -6,10 +6,10 @@ import SharedStateDependencies
 ///
 /// All services derive the same era from what the server reports: see ``VitalsReport``. If a service may not ask for
 /// that, each of its sessions counts as an era of its own.
-package struct Era: Hashable, Sendable, CustomStringConvertible {
+struct Era: Hashable, Sendable, CustomStringConvertible {
   fileprivate let number: UInt32
 
-  package init(_ number: UInt32) {
+  init(_ number: UInt32) {
     self.number = number
   }
 
@@ -26,15 +26,15 @@ package struct Era: Hashable, Sendable, CustomStringConvertible {
   /// The next era, for a server that counts its reigns.
   var next: Era { Era(number &+ 1) }
 
-  package var description: String { UInt64(number).hexadecimal(digits: 8) }
+  var description: String { UInt64(number).hexadecimal(digits: 8) }
 }
 
 /// Names a line of history. It is derived from the operation that opened the line and from the era, so no other line
 /// has it.
-package struct LineID: Hashable, Sendable, CustomStringConvertible {
+struct LineID: Hashable, Sendable, CustomStringConvertible {
   private let number: UInt64
 
-  package init(_ number: UInt64) {
+  init(_ number: UInt64) {
     self.number = number
   }
 
@@ -44,12 +44,12 @@ package struct LineID: Hashable, Sendable, CustomStringConvertible {
   /// A writer's nonce is random, and so is its FNV-1a hash.
   ///
   /// - Parameter attempt: How often the operation was sent before, each time with another line.
-  package init(openedBy operation: Operation, in era: Era, attempt: Int = 0) {
+  init(openedBy operation: Operation, in era: Era, attempt: Int = 0) {
     let sending = operation.number &+ UInt64(attempt) << 48
     var mixer = SplitMix64(seed: FNV1a.hash(of: operation.writer) &+ sending &* 0x9E37_79B9_7F4A_7C15)
     mixer = SplitMix64(seed: mixer.next() ^ UInt64(era.number))
     number = mixer.next()
   }
 
-  package var description: String { number.hexadecimal() }
+  var description: String { number.hexadecimal() }
 }

@@ -4,25 +4,25 @@ import SharedState
 ///
 /// All of them have one hash tag, so that they live in one hash slot: that of the namespace, or else the value's key.
 /// Names contain no braces, so none of these keys can collide with a value.
-package struct KeyNames: Sendable {
+struct KeyNames: Sendable {
   /// The name of the value in the program.
-  package let name: String
+  let name: String
   /// The value's own key, which holds the plain JSON document.
-  package let value: String
+  let value: String
   /// The key of the ``Meta`` string.
-  package let meta: String
+  let meta: String
   /// The key that remembers the last commits that were applied, and their writers.
-  package let operations: String
+  let operations: String
   /// The key of the namespace's ``Secret``.
-  package let secret: String
+  let secret: String
   /// The channel on which every change is announced.
-  package let channel: String
+  let channel: String
 
   /// The channel on which the server sends invalidations of written keys.
-  package static let invalidationChannel: StaticString = "__redis__:invalidate"
+  static let invalidationChannel: StaticString = "__redis__:invalidate"
 
   /// Pub/sub ignores SELECT, so the channel of every database but the first carries the database's number.
-  package init(namespace: String, name: String, database: Int) {
+  init(namespace: String, name: String, database: Int) {
     let value = namespace + name
     self.name = name
     self.value = value
@@ -44,26 +44,26 @@ package struct KeyNames: Sendable {
   }
 
   /// The key that keeps the document of a version at which a newer line was opened; `nil` if the version names no line.
-  package func base(of version: Version) -> String? {
+  func base(of version: Version) -> String? {
     guard let line = version.line else { return nil }
     let namespace = String(decoding: value.utf8.dropLast(name.utf8.count), as: UTF8.self)
     return "\(namespace)base:{\(value)}:\(line)=\(version.revision)"
   }
 
   /// A temporary key, used by this operation only, for a document on its way to the value's key.
-  package func staging(for operation: Operation) -> String {
+  func staging(for operation: Operation) -> String {
     // The operations key already ends with the hash tag.
     "\(operations):\(operation.writer):\(operation.number)"
   }
 }
 
 extension KeyNames: Hashable {
-  package static func == (lhs: KeyNames, rhs: KeyNames) -> Bool {
+  static func == (lhs: KeyNames, rhs: KeyNames) -> Bool {
     // The other names follow from these.
     Name(lhs.meta) == Name(rhs.meta) && Name(lhs.channel) == Name(rhs.channel)
   }
 
-  package func hash(into hasher: inout Hasher) {
+  func hash(into hasher: inout Hasher) {
     hasher.combine(Name(channel))
   }
 }

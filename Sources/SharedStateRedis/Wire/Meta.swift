@@ -1,23 +1,23 @@
 /// The description of a stored value: one short string beside it in Redis.
 ///
 /// The string is `<revision> <parent> <kind> <expiry> <writer>`, followed by the ``Lineage``.
-package struct Meta: Hashable, Sendable {
-  package enum Kind: Character, Sendable {
+struct Meta: Hashable, Sendable {
+  enum Kind: Character, Sendable {
     case set = "s"
     /// A tombstone: the value was deleted, and nothing older may come back.
     case deleted = "d"
   }
 
-  package var revision: Revision
+  var revision: Revision
   /// The revision that this one was made from.
-  package var parent: Revision
-  package var kind: Kind
+  var parent: Revision
+  var kind: Kind
   /// When the value expires, in milliseconds since 1970; 0 if it never does.
-  package var expiry: UInt64
+  var expiry: UInt64
   /// The writer. For an external edit, ``foreignMark`` followed by the writer that adopted it.
-  package var writer: String
+  var writer: String
   /// The earlier versions that it includes.
-  package var lineage: Lineage
+  var lineage: Lineage
 
   /// Prefixes the writer of a value that was written or deleted by a client that knows no revisions. A label contains
   /// no slash, so no service can have such a name.
@@ -33,7 +33,7 @@ package struct Meta: Hashable, Sendable {
   }
 
   /// - Parameter lineage: `nil` if the writer knows no lines.
-  package init(
+  init(
     revision: Revision,
     parent: Revision,
     kind: Kind,
@@ -50,17 +50,17 @@ package struct Meta: Hashable, Sendable {
   }
 
   /// Identifies this version of the value.
-  package var version: Version { Version(line: lineage.own?.id, revision: revision) }
+  var version: Version { Version(line: lineage.own?.id, revision: revision) }
 
   /// Reads the string; `nil` if it does not begin with a revision. The value then counts as unversioned.
-  package init?(_ string: String) {
+  init?(_ string: String) {
     var string = string
     guard let meta = string.withUTF8({ Meta(bytes: UnsafeRawBufferPointer($0)) }) else { return nil }
     self = meta
   }
 
   /// Reads the string's bytes.
-  package init?(bytes: UnsafeRawBufferPointer) {
+  init?(bytes: UnsafeRawBufferPointer) {
     if let complete = Meta(complete: bytes) {
       self = complete
       return
@@ -91,7 +91,7 @@ package struct Meta: Hashable, Sendable {
     )
   }
 
-  package var string: String {
+  var string: String {
     "\(revision) \(parent) \(kind.rawValue) \(expiry) \(writer)\(lineage.text)"
   }
 }

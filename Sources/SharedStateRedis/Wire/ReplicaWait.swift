@@ -1,19 +1,19 @@
 /// A question: have so many replicas everything that this connection has written?
-package struct ReplicaWait: Hashable, Sendable {
+struct ReplicaWait: Hashable, Sendable {
   /// How long the server waits for the replicas. It may take longer: it looks at its clock ten times a second.
   static let timeout = Duration.milliseconds(20)
 
-  package let replicas: RedisReplicas
+  let replicas: RedisReplicas
   /// The key of a short-lived mark that is written first; `nil`: this connection has written after the changes.
-  package var mark: String?
+  var mark: String?
 
-  package init(_ replicas: RedisReplicas, mark: String? = nil) {
+  init(_ replicas: RedisReplicas, mark: String? = nil) {
     (self.replicas, self.mark) = (replicas, mark)
   }
 }
 
 /// Why a change does not count as saved although the server has acknowledged it.
-package enum ReplicaShortage: Hashable, Sendable {
+enum ReplicaShortage: Hashable, Sendable {
   /// So many replicas have it.
   case acknowledged(Int)
   /// The server has not written it to its own disk.

@@ -1,22 +1,22 @@
-package import Foundation
+import Foundation
 
 /// A state that the server has lost and that is restored, with its original revision, parent and writer.
 ///
 /// It takes effect only where exactly the expected state is stored. It makes no new revision, so any number of services
 /// may restore at the same time, in any order.
-package struct Restore: Hashable, Sendable {
-  package var names: KeyNames
+struct Restore: Hashable, Sendable {
+  var names: KeyNames
   /// A document, or nothing.
-  package var content: StoredValue.Content
-  package var meta: Meta
+  var content: StoredValue.Content
+  var meta: Meta
   /// Whether the document is announced by reference.
-  package var isLarge: Bool
+  var isLarge: Bool
   /// The meta that is expected to be stored, usually none.
-  package var expected: Meta?
+  var expected: Meta?
   /// The document that is expected where there is no meta.
-  package var basis: Data?
+  var basis: Data?
   /// The newest known secret of the namespace, which is stored if there is none; `nil`: none is known.
-  package var secret: Secret?
+  var secret: Secret?
 
   /// Whether it restores a value that does not expire, where nothing is expected to be stored.
   var isLasting: Bool { meta.kind == .set && meta.expiry == 0 && expected == nil && basis == nil }
@@ -32,7 +32,7 @@ package struct Restore: Hashable, Sendable {
     return ChangeMessage(meta: meta, content: content)
   }
 
-  package init(
+  init(
     names: KeyNames,
     content: StoredValue.Content,
     meta: Meta,

@@ -15,12 +15,12 @@
 /// Answers an array with one element for each value: 1; or `ok` and an error, if the restored version could not be
 /// announced; or a conflict as ``CommitScript`` describes it, or 0, which is a conflict with the same value and meta. A
 /// conflict means that something else is stored than was expected, or that the value would have expired by now.
-package enum RestoreScript {
+enum RestoreScript {
   /// How many values one call restores at most. Redis does nothing else meanwhile.
   static let maximumValues = 64
 
   /// The script for a single server.
-  package static let source = source(publishing: "'PUBLISH'")
+  static let source = source(publishing: "'PUBLISH'")
   private static let clusterSource = source(publishing: CommitScript.publishInCluster)
 
   static func source(for dialect: Dialect) -> String { dialect.isCluster ? clusterSource : source }

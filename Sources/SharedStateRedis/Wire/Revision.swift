@@ -4,15 +4,15 @@ import Foundation
 ///
 /// A revision is the server's time in microseconds since 1970, or one more than the revision before it if the clock has
 /// not moved on. It never restarts: not after a deletion, a flush or a failover.
-package struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible {
-  package let rawValue: UInt64
+struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible {
+  let rawValue: UInt64
 
-  package init(_ rawValue: UInt64) {
+  init(_ rawValue: UInt64) {
     self.rawValue = rawValue
   }
 
   /// The revision of a value that this library has never written.
-  package static let none = Revision(0)
+  static let none = Revision(0)
 
   /// The largest revision that the scripts and the services accept. The clock reaches it in 2219.
   ///
@@ -20,24 +20,24 @@ package struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible
   /// or answers a larger number would push revisions beyond that. So a meta with a larger revision counts as none, and
   /// a message or an answer with one counts as malformed. The version after the largest revision is numbered by the
   /// server's time instead, in a line of its own: see ``Lineage``.
-  package static let largest = Revision((1 << 53) - (1 << 50))
+  static let largest = Revision((1 << 53) - (1 << 50))
 
   /// The largest revision that stays a floor once the verified version has another one. Above it, 12 days of one commit
   /// each microsecond remain up to ``largest``. A floor there would sooner or later push another version to the end of
   /// the numbers.
-  package static let largestFloor = Revision(largest.rawValue - (1 << 40))
+  static let largestFloor = Revision(largest.rawValue - (1 << 40))
 
   /// Whether a version with this revision may have been made from one with another revision: from a smaller one, or
   /// from the largest one.
-  package func mayFollow(_ parent: Revision) -> Bool {
+  func mayFollow(_ parent: Revision) -> Bool {
     parent < self || parent == .largest && self != .largest
   }
 
-  package static func < (lhs: Revision, rhs: Revision) -> Bool {
+  static func < (lhs: Revision, rhs: Revision) -> Bool {
     lhs.rawValue < rhs.rawValue
   }
 
-  package var description: String {
+  var description: String {
     String(rawValue)
   }
 
@@ -46,13 +46,13 @@ package struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible
 }
 
 /// Identifies one commit of one writer, so that a retry after a lost reply is answered and not applied twice.
-package struct Operation: Hashable, Sendable {
+struct Operation: Hashable, Sendable {
   /// The writer's nonce, another one for every store of every process.
-  package let writer: String
+  let writer: String
   /// Counts the writer's commits.
-  package let number: UInt64
+  let number: UInt64
 
-  package init(writer: String, number: UInt64) {
+  init(writer: String, number: UInt64) {
     self.writer = writer
     self.number = number
   }

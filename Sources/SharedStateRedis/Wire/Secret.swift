@@ -5,26 +5,26 @@ import SharedState
 /// A client that may read the values of the namespace may read the secret, and the scripts prove each announcement with
 /// it. So a client that may do nothing but publish cannot make a service believe in a change. No log line, error or
 /// description has the secret.
-package struct Secret: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+struct Secret: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   /// One block of the digest, so that the digest's state after it is as secret as the secret itself.
-  package static let length = 64
+  static let length = 64
 
   /// For the commands that store it.
   let text: String
 
   /// `nil`: the text is no secret, and is replaced.
-  package init?(_ text: String) {
+  init?(_ text: String) {
     guard text.utf8.count == Self.length else { return nil }
     self.text = text
   }
 
   /// Makes a secret of 64 hexadecimal digits.
-  package init(using random: inout some RandomNumberGenerator) {
+  init(using random: inout some RandomNumberGenerator) {
     text = (0..<4).map { _ in UInt64.random(in: .min ... .max, using: &random).hexadecimal(digits: 16) }.joined()
   }
 
   /// Makes a secret that cannot be guessed.
-  package static func random() -> Secret {
+  static func random() -> Secret {
     var generator = SystemRandomNumberGenerator()
     return Secret(using: &generator)
   }
@@ -55,7 +55,7 @@ package struct Secret: Hashable, Sendable, CustomStringConvertible, CustomReflec
     return code.finish()
   }
 
-  package var description: String { "a secret" }
+  var description: String { "a secret" }
 
-  package var customMirror: Mirror { Mirror(self, children: []) }
+  var customMirror: Mirror { Mirror(self, children: []) }
 }

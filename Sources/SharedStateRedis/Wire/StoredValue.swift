@@ -1,23 +1,23 @@
-package import Foundation
+import Foundation
 
 /// What is known about a stored value without its document. Its parts are read one after the other.
-package struct StoredSummary: Hashable, Sendable {
-  package var meta: Meta?
+struct StoredSummary: Hashable, Sendable {
+  var meta: Meta?
   /// The size of the document in bytes, 0 where there is none; `nil`: the key holds another Redis type.
-  package var length: Int?
+  var length: Int?
   /// How many connections listen to the channel of the value; `nil`: the server does not report it, or was not asked.
-  package var listeners: Int?
+  var listeners: Int?
 
   /// Whether nothing is stored, and nothing is missing either. An empty document, which no encoder makes, counts as
   /// nothing where there is no meta.
-  package var isAbsent: Bool { length == 0 && meta?.kind != .set }
+  var isAbsent: Bool { length == 0 && meta?.kind != .set }
 
-  package init(meta: Meta?, length: Int?, listeners: Int? = nil) {
+  init(meta: Meta?, length: Int?, listeners: Int? = nil) {
     (self.meta, self.length, self.listeners) = (meta, length, listeners)
   }
 
   /// The summary of a known value.
-  package init(of stored: StoredValue, listeners: Int? = nil) {
+  init(of stored: StoredValue, listeners: Int? = nil) {
     let length: Int? =
       switch stored.content {
       case .absent: 0
@@ -30,8 +30,8 @@ package struct StoredSummary: Hashable, Sendable {
 }
 
 /// The value that is stored under a name, and its meta.
-package struct StoredValue: Hashable, Sendable {
-  package enum Content: Hashable, Sendable {
+struct StoredValue: Hashable, Sendable {
+  enum Content: Hashable, Sendable {
     case absent
     case document(Data)
     /// A document that is too large to be read, and its size in bytes.
@@ -39,26 +39,26 @@ package struct StoredValue: Hashable, Sendable {
     /// The key holds another Redis type, with this name.
     case otherType(String)
 
-    package var document: Data? { if case .document(let document) = self { document } else { nil } }
+    var document: Data? { if case .document(let document) = self { document } else { nil } }
 
     /// The size of the document, in bytes.
-    package var size: Int { document?.count ?? 0 }
+    var size: Int { document?.count ?? 0 }
   }
 
   /// `nil` when this library has not written the value, or its meta is malformed.
-  package var meta: Meta?
-  package var content: Content
+  var meta: Meta?
+  var content: Content
 
-  package init(meta: Meta?, content: Content) {
+  init(meta: Meta?, content: Content) {
     self.meta = meta
     self.content = content
   }
 
   /// ``Revision/none`` for a value that another program has written.
-  package var revision: Revision { meta?.revision ?? .none }
+  var revision: Revision { meta?.revision ?? .none }
 
-  package var document: Data? { content.document }
+  var document: Data? { content.document }
 
   /// Whether the value is missing although its meta says that there is one.
-  package var isGone: Bool { content == .absent && meta?.kind == .set }
+  var isGone: Bool { content == .absent && meta?.kind == .set }
 }

@@ -148,7 +148,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
 
   /// A copy of the state.
   @inlinable
-  package override func copyState() -> State {
+  override func copyState() -> State {
     let thread = ThreadRecord.current
     if owner.load(ordering: .relaxed) == thread.number { trapInsideReducer() }
     if thread.contents.pointee.depth == 0 { lock._unsafeLock() } else { lockInsideOtherReducer() }
@@ -394,7 +394,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
 
   /// Records that an observer reads here, to be notified when another state replaces the present one.
   @usableFromInline
-  package override func noteReading() {
+  override func noteReading() {
     let (readers, isFirst) = side.withLock { side -> (StateReaders<State>?, Bool) in
       if let readers = side.readers { return (readers, false) }
       guard let readers = StateReaders<State>() else { return (nil, false) }

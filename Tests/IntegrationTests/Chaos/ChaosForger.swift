@@ -1,6 +1,6 @@
 import Foundation
-import RedisConnectionContract
-import SharedStateRedis
+@testable import RedisConnectionContract
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 import Synchronization
 import Testing

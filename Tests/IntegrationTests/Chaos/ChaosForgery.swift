@@ -1,5 +1,5 @@
 import Foundation
-import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 
 /// The marks that distinguish a forgery from every value that a service or an edit of the test writes.

@@ -1,6 +1,6 @@
 import Foundation
 import SharedStateDependencies
-import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 

@@ -1,7 +1,7 @@
 import Configuration
 import ConfigurationSharedState
 import Foundation
-import SharedStateRedis
+@testable import SharedStateRedis
 import Synchronization
 import Testing
 

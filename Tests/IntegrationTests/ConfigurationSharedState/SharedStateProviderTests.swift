@@ -3,7 +3,7 @@ import ConfigurationSharedState
 import ConfigurationTesting
 import Foundation
 import SharedState
-import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 import SharedStateTesting
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
-import RedisConnectionContract
-import SharedStateRedis
+@testable import RedisConnectionContract
+@testable import SharedStateRedis
 
 extension Commit {
   /// Makes a commit of one fixed writer. The number distinguishes its operations.

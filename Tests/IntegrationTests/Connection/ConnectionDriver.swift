@@ -1,6 +1,6 @@
 import Foundation
-import RedisConnectionContract
-import SharedStateRedis
+@testable import RedisConnectionContract
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 
 /// One connection to a private server, used as the store's threads use it.

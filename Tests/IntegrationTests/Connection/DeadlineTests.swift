@@ -1,7 +1,7 @@
 import Foundation
-import RedisConnectionContract
+@testable import RedisConnectionContract
 import SharedState
-import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 

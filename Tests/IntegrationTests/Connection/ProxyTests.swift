@@ -1,5 +1,5 @@
 import SharedState
-import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 

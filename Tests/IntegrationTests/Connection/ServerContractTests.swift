@@ -1,5 +1,5 @@
 import Foundation
-import RedisConnectionContract
+@testable import RedisConnectionContract
 import SharedStateRedis
 import SharedStateRedisTesting
 import Testing

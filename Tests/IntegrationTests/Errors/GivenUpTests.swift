@@ -1,7 +1,7 @@
 import Logging
 import SharedState
 import SharedStateDependencies
-import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 

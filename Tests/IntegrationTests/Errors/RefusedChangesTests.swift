@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import SharedState
 import SharedStateDependencies
-import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 

@@ -1,4 +1,4 @@
-import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 

@@ -143,9 +143,10 @@ struct BoundedTests {
     try await $read.load()
     // Without answers, the speed of the server does not matter.
     try backend.pause()
-    for round in 1...200_000 { $written.withLock { $0 = round } }
+    let changes = repetitions(200_000)
+    for change in 1...changes { $written.withLock { $0 = change } }
     try backend.resume()
-    try await $read.becomes(200_000)
+    try await $read.becomes(changes)
     #expect(way.commitsSent < 100)
   }
 

@@ -1,7 +1,7 @@
 import Foundation
 import SharedState
 import SharedStateDependencies
-import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 import Synchronization
 import Testing

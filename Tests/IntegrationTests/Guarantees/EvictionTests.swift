@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 import SharedState
-import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 

@@ -1,4 +1,4 @@
-import SharedStateRedis
+@testable import SharedStateRedis
 import Synchronization
 import SharedStateRedisTesting
 import Testing
@@ -95,7 +95,7 @@ struct NoEchoTests {
     @Shared(.redis("count", store: second)) var two = 0
     try await $one.load()
     try await $two.load()
-    for round in 1...100 {
+    for round in 1...repetitions(100) {
       $one.withLock { $0 = round * 2 }
       $two.withLock { $0 = round * 2 + 1 }
       try await first.flush(within: patience)

@@ -1,8 +1,8 @@
 import Foundation
 import MetricsTestKit
-import RedisConnectionContract
+@testable import RedisConnectionContract
 import SharedState
-import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 import Synchronization
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
 import SharedState
-import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 

@@ -1,8 +1,8 @@
 import Foundation
-import RedisConnectionContract
+@testable import RedisConnectionContract
 import SharedState
 import SharedStateDependencies
-import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 

@@ -1,4 +1,4 @@
-import RedisConnectionContract
+@testable import RedisConnectionContract
 import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting

@@ -4,7 +4,7 @@ import Metrics
 import MetricsTestKit
 import SharedState
 import SharedStateDependencies
-import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 import SharedStateTesting
 import Synchronization

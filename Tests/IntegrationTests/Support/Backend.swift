@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import Metrics
 import SharedStateDependencies
-import SharedStateRedis
+@testable import SharedStateRedis
 import SharedStateRedisTesting
 import Synchronization
 import Testing

@@ -1,4 +1,4 @@
-import SharedStateRedis
+@testable import SharedStateRedis
 
 /// A connection that passes everything on. A test overrides the part that it watches or changes.
 class ForwardingConnection: RedisConnection {

@@ -1,5 +1,5 @@
 import Foundation
-import SharedStateRedis
+@testable import SharedStateRedis
 import Synchronization
 import Testing
 

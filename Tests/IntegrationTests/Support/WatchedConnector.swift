@@ -1,4 +1,4 @@
-import SharedStateRedis
+@testable import SharedStateRedis
 import Synchronization
 
 /// The way of one service to its server. A test can close or block it, and it counts requests.

@@ -1,8 +1,8 @@
 #if TLS
   import Foundation
-  import RedisConnectionContract
+  @testable import RedisConnectionContract
   import SharedStateDependencies
-  import SharedStateRedis
+  @testable import SharedStateRedis
   import SharedStateRedisTesting
   import Testing
 

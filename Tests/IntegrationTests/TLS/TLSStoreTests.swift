@@ -3,7 +3,7 @@
   import Logging
   import MetricsTestKit
   import SharedState
-  import SharedStateRedis
+  @testable import SharedStateRedis
   import SharedStateRedisTesting
   import Testing
 

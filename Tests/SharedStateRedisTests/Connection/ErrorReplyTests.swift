@@ -1,4 +1,4 @@
-import SharedStateRedis
+@testable import SharedStateRedis
 import Testing
 
 @Suite("An error reply", .timeLimit(.minutes(5)))

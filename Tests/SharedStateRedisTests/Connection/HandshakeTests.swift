@@ -1,5 +1,5 @@
 import Foundation
-import SharedStateRedis
+@testable import SharedStateRedis
 import Testing
 
 @Suite("The handshake of a connection", .timeLimit(.minutes(5)))

@@ -1,5 +1,5 @@
 import Foundation
-import SharedStateRedis
+@testable import SharedStateRedis
 import Testing
 
 @Suite("RedisFormatter", .timeLimit(.minutes(5)))

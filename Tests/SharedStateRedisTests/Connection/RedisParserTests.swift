@@ -1,5 +1,5 @@
 import Foundation
-import SharedStateRedis
+@testable import SharedStateRedis
 import Testing
 
 @Suite("RedisParser", .timeLimit(.minutes(5)))

@@ -1,5 +1,5 @@
 import Foundation
-import SharedStateRedis
+@testable import SharedStateRedis
 import Testing
 
 @Suite("The bound of a reply", .timeLimit(.minutes(5)))

@@ -1,5 +1,5 @@
 import Foundation
-import SharedStateRedis
+@testable import SharedStateRedis
 
 /// The server's end of a connection, which sends what a test wants.
 final class ScriptedPeer: Sendable {

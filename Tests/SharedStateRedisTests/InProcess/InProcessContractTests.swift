@@ -1,4 +1,4 @@
-import RedisConnectionContract
+@testable import RedisConnectionContract
 import SharedStateRedis
 import SharedStateRedisTesting
 import Testing

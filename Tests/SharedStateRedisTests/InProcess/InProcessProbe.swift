@@ -1,7 +1,7 @@
 import Foundation
-import RedisConnectionContract
+@testable import RedisConnectionContract
 import Glibc
-import SharedStateRedis
+@testable import SharedStateRedis
 
 /// A client of the in-process server. The server carries requests out at once, so no test has to wait.
 final class InProcessProbe {

@@ -1,5 +1,5 @@
 import Foundation
-import RedisConnectionContract
+@testable import RedisConnectionContract
 import Testing
 
 @testable import SharedStateRedis

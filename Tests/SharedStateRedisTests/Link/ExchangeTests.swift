@@ -1,4 +1,4 @@
-import SharedStateRedis
+@testable import SharedStateRedis
 import Testing
 
 @Suite("An exchange", .timeLimit(.minutes(5)))

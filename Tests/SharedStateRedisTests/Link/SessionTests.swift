@@ -1,4 +1,4 @@
-import SharedStateRedis
+@testable import SharedStateRedis
 import Testing
 
 @Suite("A session", .timeLimit(.minutes(5)))

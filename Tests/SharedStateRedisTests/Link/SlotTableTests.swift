@@ -1,5 +1,5 @@
 import SharedStateDependencies
-import SharedStateRedis
+@testable import SharedStateRedis
 import Testing
 
 @Suite("A slot table", .timeLimit(.minutes(5)))

@@ -1,4 +1,4 @@
-import SharedState
+@testable import SharedState
 import SharedStateDependencies
 import SharedStateRedisTesting
 import Synchronization

@@ -1,4 +1,4 @@
-import SharedStateDependencies
+@testable import SharedStateDependencies
 import Testing
 
 @testable import SharedState

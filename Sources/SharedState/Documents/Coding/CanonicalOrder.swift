@@ -1,6 +1,6 @@
 /// The place of an element or a key among others that have no order of their own: numbers by their value, then strings
 /// by their scalars, then all others by their text.
-package struct CanonicalOrder: Comparable, Sendable {
+struct CanonicalOrder: Comparable, Sendable {
   enum Rank: Int { case number, string, other }
 
   /// The text that this library's encoder writes.
@@ -13,7 +13,7 @@ package struct CanonicalOrder: Comparable, Sendable {
   private let unescaped: [UInt8]?
 
   /// Takes the JSON of an element or of a key, as this library's encoder writes it.
-  package init(_ json: some Collection<UInt8>) {
+  init(_ json: some Collection<UInt8>) {
     self.json = Array(json)
     var (integer, unescaped): (Int?, [UInt8]?)
     switch self.json.first ?? 0 {
@@ -29,7 +29,7 @@ package struct CanonicalOrder: Comparable, Sendable {
     (self.integer, self.unescaped) = (integer, unescaped)
   }
 
-  package static func < (one: Self, other: Self) -> Bool {
+  static func < (one: Self, other: Self) -> Bool {
     if one.rank != other.rank { return one.rank.rawValue < other.rank.rawValue }
     switch one.rank {
     case .number:
@@ -40,7 +40,7 @@ package struct CanonicalOrder: Comparable, Sendable {
     }
   }
 
-  package static func == (one: Self, other: Self) -> Bool { one.json == other.json }
+  static func == (one: Self, other: Self) -> Bool { one.json == other.json }
 
   /// The bytes of a string.
   private var contents: ArraySlice<UInt8> { unescaped?[...] ?? json[1...].dropLast() }

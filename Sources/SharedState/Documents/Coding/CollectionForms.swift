@@ -61,7 +61,7 @@ final class FormRecorder {
 }
 
 /// A list whose elements have identities, and which is written as a plain array of its elements.
-package protocol IdentityList: Encodable {
+protocol IdentityList: Encodable {
   associatedtype ListElement: Encodable
   associatedtype ListID: Hashable
 

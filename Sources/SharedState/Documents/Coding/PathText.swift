@@ -1,5 +1,5 @@
 /// A key of this library: the index of an element, the name of a member, the key of an entry.
-package struct PathKey: CodingKey {
+struct PathKey: CodingKey {
   // Small enough to be held by an existential without an allocation.
   private enum Content { case name(String), entry(String), number(Int), index(Int) }
 
@@ -7,10 +7,10 @@ package struct PathKey: CodingKey {
 
   static let `super` = PathKey(stringValue: "super")
 
-  package init(stringValue: String) { content = .name(stringValue) }
+  init(stringValue: String) { content = .name(stringValue) }
 
   /// The key of an entry.
-  package init(intValue: Int) { content = .number(intValue) }
+  init(intValue: Int) { content = .number(intValue) }
 
   /// The key of an entry.
   init(entry: String) { content = .entry(entry) }
@@ -18,7 +18,7 @@ package struct PathKey: CodingKey {
   /// The key of an element.
   init(index: Int) { content = .index(index) }
 
-  package var stringValue: String {
+  var stringValue: String {
     switch content {
     case .name(let name), .entry(let name): name
     case .number(let number): "\(number)"
@@ -26,7 +26,7 @@ package struct PathKey: CodingKey {
     }
   }
 
-  package var intValue: Int? {
+  var intValue: Int? {
     switch content {
     case .name, .entry: nil
     case .number(let number), .index(let number): number
@@ -47,12 +47,12 @@ package struct PathKey: CodingKey {
 
 /// The text of a coding path, for messages and logs: short, on one line, and without keys of dictionaries, because
 /// these are part of the value.
-package enum PathText {
+enum PathText {
   /// The longest shown name, in Unicode scalars, and the longest shown path, in characters.
   private static let (longestName, longestPath) = (64, 400)
 
   /// The names and indexes in a row, as in `items[0].limit`; empty for an empty path.
-  package static func text(of path: [any CodingKey]) -> String {
+  static func text(of path: [any CodingKey]) -> String {
     let steps = path.map(step)
     let whole = steps.joined()
     guard whole.count > longestPath else { return String(whole.trimmingPrefix(".")) }
