@@ -40,10 +40,9 @@ public struct SharedStateProvider: ConfigProvider {
   ) async throws {
     let mapping = DocumentMapping(name: name, options: options)
     providerName = mapping.providerName
-    reader = (store ?? .default).reader(of: name, initialValue: try mapping.map(nil)) {
-      document throws(RedisSharedStateError) in
-      guard allowMissing || document != nil else { throw .notStored(name: name) }
-      return try mapping.map(document)
+    let initialValue = try mapping.map(nil)
+    reader = (store ?? .default).reader(of: name, initialValue: initialValue, isRequired: !allowMissing) {
+      document throws(RedisSharedStateError) in try mapping.map(document)
     }
     try await reader.load()
     guard allowMissing || reader.wrappedValue.isStored else { throw RedisSharedStateError.notStored(name: name) }

@@ -170,7 +170,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
   package let findsStorage: Bool
   let options: Options
 
-  /// The names in Redis, or why the name is not usable. Computed on demand, because only a new box needs them.
+  /// The names in Redis, or why the name is not usable.
   var names: Result<KeyNames, RedisSharedStateError> { store.names(for: name) }
 
   init(_ name: String, store: RedisStore?, options: Options) {
@@ -195,7 +195,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
   }
 
   private func box(default initialValue: () -> Value) -> ValueBox<Value> {
-    var made: RedisPersistence<Value>?
+    var made: RedisPersistence<Self>?
     let box = store.registry.box(id: .name(Name(name))) {
       let value = initialValue()
       let persistence = RedisPersistence(key: self, initialValue: value)
@@ -206,7 +206,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     }
     if let first = box.persistence, first !== made {
       // The store's registry has no other class for this type of value. A checked cast takes longer than all the rest.
-      compareOptions(with: unsafeDowncast(first, to: RedisPersistence<Value>.self).options)
+      compareOptions(with: unsafeDowncast(first, to: RedisPersistence<Self>.self).key.options)
     }
     return box
   }
@@ -235,11 +235,6 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     )
   }
 
-  /// Makes the coder that encodes and decodes the documents.
-  /// - Parameters:
-  ///   - defaultValue: Supplies the members that the type requires and a document lacks.
-  ///   - whenCompleted: Takes the paths of those members.
-  ///   - whenOfOtherShape: Notes that a document has none of the type's members, but others.
   func coder(
     completedBy defaultValue: Value?,
     whenCompleted: @escaping @Sendable ([[String]]) -> Void = { _ in },
@@ -273,6 +268,8 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     )
   }
 
+  func value(ofAbsent initialValue: Value) -> Value { initialValue }
+
   // The methods below serve keys that are built on top of this one. They go through the same box as all shares, so
   // that there is one replica for them all.
 
@@ -284,7 +281,11 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     case .success(let names):
       _ = store.link.ask { result in
         let coder = coder(completedBy: context.initialValue)
-        continuation.resume(with: result.mapError { $0 }.flatMap { stored in decode(stored, coder).mapError { $0 } })
+        continuation.resume(
+          with: Result {
+            try result.get().flatMap { stored throws(RedisSharedStateError) in try coder.accept(stored.content) }
+          }
+        )
       } _: { state, callback throws(RedisSharedStateError) in
         try state.read(names, maximumBytes: options.maximumBytes, now: .now, callback: callback)
       }
@@ -329,26 +330,12 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       }
     }
   }
-
-  private func decode(_ stored: StoredValue?, _ coder: DocumentCoder<Value>) -> Result<Value?, RedisSharedStateError> {
-    switch stored?.content {
-    case nil, .absent: .success(nil)
-    case .otherType(let type): .failure(.wrongType(type, name: name))
-    case .oversized(let bytes): .failure(oversized(bytes))
-    case .document(let document): coder.accept(document).map { $0 }
-    }
-  }
 }
 
 private let standardEncoder = JSONEncoder()
 private let standardDecoder = JSONDecoder()
 
 extension RedisSharedKey {
-  /// The error for a stored document that is not read because it is larger than the options allow.
-  func oversized(_ bytes: Int) -> RedisSharedStateError {
-    .valueTooLarge(name: name, bytes: bytes, maximumBytes: options.maximumBytes)
-  }
-
   /// The error for a stored object that has none of the members of the value's type.
   private var otherShape: RedisSharedStateError {
     .undecodable(name: name, reason: "it has no member that \(Value.self) has, so it is another value", writer: nil)
@@ -393,6 +380,12 @@ extension RedisSharedKey {
 public struct RedisKeyID: Hashable, Sendable {
   let name: Name
   let store: ObjectIdentifier
+}
+
+extension RedisSharedKey: ReplicatedKey {
+  var access: RedisAccess { store.access }
+  var valueType: String? { String(reflecting: Value.self) }
+  var isPlain: Bool { options.validate == nil && Value.self is any PlainValue.Type }
 }
 
 extension RedisSharedKey: StorageFindingKey {

@@ -3,8 +3,39 @@ import SharedState
 import SharedStateDependencies
 import Synchronization
 
+/// A value in Redis, and what its documents are.
+protocol ReplicatedKey: Sendable, CustomStringConvertible {
+  associatedtype Value: Sendable
+
+  var name: String { get }
+  var store: RedisStore { get }
+  /// Whether the value is only read.
+  var access: RedisAccess { get }
+  var policy: ReplicaPolicy { get }
+  /// The type that all shares of the name must have; `nil`: any.
+  var valueType: String? { get }
+  /// Whether values are decoded and shown without code of the program.
+  var isPlain: Bool { get }
+
+  /// Makes the coder that encodes and decodes the documents.
+  /// - Parameters:
+  ///   - defaultValue: Supplies the members that the type requires and a document lacks.
+  ///   - whenCompleted: Takes the paths of those members.
+  ///   - whenOfOtherShape: Notes that a document has none of the type's members, but others.
+  func coder(
+    completedBy defaultValue: Value?,
+    whenCompleted: @escaping @Sendable ([[String]]) -> Void,
+    whenOfOtherShape: @escaping @Sendable () -> Void
+  ) -> DocumentCoder<Value>
+
+  /// What to show where nothing is stored.
+  func value(ofAbsent initialValue: Value) throws(RedisSharedStateError) -> Value
+}
+
 /// Keeps the value of one box in Redis: joins the box to its replica, encodes and decodes.
-final class RedisPersistence<Value: Codable & Sendable>: ReplicatedPersistence, ReplicaAttachment {
+final class RedisPersistence<Key: ReplicatedKey>: ReplicatedPersistence, ReplicaAttachment {
+  typealias Value = Key.Value
+
   private struct State {
     weak var box: ValueBox<Value>?
     /// The replica, or why there is none.
@@ -13,17 +44,16 @@ final class RedisPersistence<Value: Codable & Sendable>: ReplicatedPersistence, 
     var snapshot: ValueBox<Value>.Snapshot?
   }
 
-  private let key: RedisSharedKey<Value>
+  /// The key of the first share, whose options hold for all.
+  let key: Key
   private let coder: DocumentCoder<Value>
-  /// The options of the first share, which hold for all.
-  var options: RedisSharedKey<Value>.Options { key.options }
   private let initialValue: Value
   let reportsUnreadErrors = DependencyValues.current.reportsUnreadErrors
   private let state = Mutex(State())
   private let shownState = NewestNumber()
   private let shownStatus = ShownStatus()
 
-  init(key: RedisSharedKey<Value>, initialValue: Value) {
+  init(key: Key, initialValue: Value) {
     self.key = key
     let completions = ReportedCompletions()
     let (telemetry, name) = (key.store.telemetry, key.name)
@@ -46,11 +76,11 @@ final class RedisPersistence<Value: Codable & Sendable>: ReplicatedPersistence, 
   func start(_ box: ValueBox<Value>, _ isUsable: () -> Void) {
     state.withLock { $0.box = box }
     do throws(RedisSharedStateError) {
-      let names = try key.names.get()
+      let names = try key.store.names(for: key.name).get()
       try key.store.link.join(
         names,
         name: key.name,
-        valueType: String(reflecting: Value.self),
+        valueType: key.valueType,
         policy: key.policy,
         attachment: self
       ) { id in
@@ -72,7 +102,7 @@ final class RedisPersistence<Value: Codable & Sendable>: ReplicatedPersistence, 
     switch membership {
     case .success(let id):
       // No snapshot is taken, so the watch continues: each mutation gets here.
-      guard key.store.access == .readWrite else { return key.store.link.discarded(id, stamp: box.versions.local) }
+      guard key.access == .readWrite else { return key.store.link.discarded(id, stamp: box.versions.local) }
       guard let watch = box.mutationWatch else { return }
       key.store.link.changed(id, keeping: box)
       // Only after the link knows: a thread that changes the value now, and then flushes, relies on it.
@@ -154,7 +184,7 @@ final class RedisPersistence<Value: Codable & Sendable>: ReplicatedPersistence, 
     _ membership: Result<LinkState.ReplicaID, RedisSharedStateError>
   ) throws(RedisSharedStateError) -> LinkState.ReplicaID {
     let id = try membership.get()
-    guard key.store.access == .readWrite else { throw .readOnly(name: key.name) }
+    guard key.access == .readWrite else { throw .readOnly(name: key.name) }
     return id
   }
 
@@ -190,7 +220,7 @@ final class RedisPersistence<Value: Codable & Sendable>: ReplicatedPersistence, 
   // MARK: ReplicaAttachment
 
   var declaredAt: String? { state.withLock { $0.box }?.declaredAt }
-  var isPlain: Bool { options.validate == nil && Value.self is any PlainValue.Type }
+  var isPlain: Bool { key.isPlain }
   var status: BoxStatus? { state.withLock { $0.box }?.status }
 
   func encode(
@@ -233,18 +263,11 @@ final class RedisPersistence<Value: Codable & Sendable>: ReplicatedPersistence, 
   ) -> Replica.ShowOutcome? {
     guard let box = state.withLock({ $0.box }) else { return .outdated }
     let value: Value
-    switch toShow.state.content {
-    case .absent:
-      value = initialValue
-    case .otherType(let type):
-      return .unreadable(.wrongType(type, name: key.name))
-    case .oversized(let bytes):
-      return .unreadable(key.oversized(bytes))
-    case .document(let document):
-      switch coder.accept(document) {
-      case .success(let decoded): value = decoded
-      case .failure(let error): return .unreadable(error)
-      }
+    do throws(RedisSharedStateError) {
+      let decoded = try coder.accept(toShow.state.content)
+      value = if let decoded { decoded } else { try key.value(ofAbsent: initialValue) }
+    } catch {
+      return .unreadable(error)
     }
     // Without a stamp, only whether the state can be decoded is of interest, and the box is not needed.
     if toShow.stamp == nil { return .superseded }

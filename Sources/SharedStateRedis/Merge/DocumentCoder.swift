@@ -65,6 +65,17 @@ struct DocumentCoder<Value>: Sendable {
     decode(document).flatMap { value in rules.refusal(value).map { .failure($0) } ?? .success(value) }
   }
 
+  /// Decodes what is stored, if it is to be shown; `nil`: nothing is stored.
+  func accept(_ content: StoredValue.Content) throws(RedisSharedStateError) -> Value? {
+    switch content {
+    case .absent: nil
+    case .otherType(let type): throw .wrongType(type, name: rules.name)
+    case .oversized(let bytes):
+      throw .valueTooLarge(name: rules.name, bytes: bytes, maximumBytes: rules.maximumBytes)
+    case .document(let document): try accept(document).get()
+    }
+  }
+
   /// The documents of a local change.
   func documents(
     of value: Value,

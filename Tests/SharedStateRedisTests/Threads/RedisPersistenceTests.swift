@@ -13,7 +13,7 @@ struct RedisPersistenceTests {
 
   private func make(
     _ store: RedisStore
-  ) -> (box: ValueBox<Int>, persistence: RedisPersistence<Int>) {
+  ) -> (box: ValueBox<Int>, persistence: RedisPersistence<RedisSharedKey<Int>>) {
     let key = RedisSharedKey<Int>("count", store: store, options: .init())
     let persistence = RedisPersistence(key: key, initialValue: 0)
     let box = ValueBox(0, persistence: persistence)
