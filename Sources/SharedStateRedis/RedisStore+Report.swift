@@ -4,10 +4,10 @@ extension RedisStore {
   /// The store and each of its values, one after the other, for a person who looks for the cause of a stale value.
   ///
   /// ``description`` is made to be printed or logged. Neither it nor anything else in a report contains a value or a
-  /// password.
+  /// password. Encoded, errors are their codes and messages, and an encoder's strategy decides how dates are written.
   public struct Report: Hashable, Sendable {
     /// Where a value is on its way between its box and Redis.
-    public enum Progress: String, Hashable, Sendable {
+    public enum Progress: String, Hashable, Sendable, Encodable {
       /// The box and Redis have the same value, as far as the store knows.
       case current
       /// The same, because the last local change was discarded. ``Value/saveError`` is the reason, until a later
@@ -46,7 +46,7 @@ extension RedisStore {
     }
 
     /// What the store knows of one value.
-    public struct Value: Hashable, Sendable {
+    public struct Value: Hashable, Sendable, Encodable {
       /// The name of the value.
       public let name: String
       /// The revision that the box shows, apart from pending local changes; 0: none, so it shows the default, or a value
@@ -167,6 +167,74 @@ extension RedisStore.Report.Value: CustomStringConvertible {
   private static func text(of revision: UInt64) -> String {
     guard revision > 0 else { return "no revision" }
     return "revision \(revision) of \(Revision(revision).date.inReport)"
+  }
+}
+
+extension RedisStore.Report: Encodable {
+  private enum Keys: CodingKey {
+    case label, namespace, server, status, health, values
+  }
+
+  /// Encodes the store and its values; a status and a health are a word and what belongs to it.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Keys.self)
+    try container.encode(label, forKey: .label)
+    try container.encode(namespace, forKey: .namespace)
+    try container.encode(server, forKey: .server)
+    try container.encode(EncodedState(status), forKey: .status)
+    try container.encode(EncodedState(health), forKey: .health)
+    try container.encode(values, forKey: .values)
+  }
+}
+
+extension RedisStore.Report.Failure: Encodable {
+  private enum Keys: CodingKey {
+    case code, message, since
+  }
+
+  /// Encodes the error's code and message, and since when the share has one.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Keys.self)
+    try container.encode(error.code.description, forKey: .code)
+    try container.encode(error.description, forKey: .message)
+    try container.encode(since, forKey: .since)
+  }
+}
+
+/// A status or a health as it is encoded in a report: a word, and what belongs to it.
+private struct EncodedState: Encodable {
+  struct Reason: Encodable {
+    let code: String
+    let message: String
+
+    init(_ error: RedisSharedStateError) {
+      (code, message) = (error.code.description, error.description)
+    }
+  }
+
+  let state: String
+  var attempt: Int?
+  var since: Date?
+  var reason: Reason?
+
+  init(_ status: RedisStore.Status) {
+    switch status {
+    case .inProcess: state = "inProcess"
+    case .connecting: state = "connecting"
+    case .connected: state = "connected"
+    case .stopped: state = "stopped"
+    case .reconnecting(let attempt, let error):
+      (state, self.attempt, reason) = ("reconnecting", attempt, Reason(error))
+    }
+  }
+
+  init(_ health: RedisStore.Health) {
+    switch health {
+    case .live: state = "live"
+    case .stopped: state = "stopped"
+    case .stale(let since, let error): (state, self.since, reason) = ("stale", since, Reason(error))
+    case .neverConnected(let error): (state, reason) = ("neverConnected", error.map(Reason.init))
+    }
   }
 }
 

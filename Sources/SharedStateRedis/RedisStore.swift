@@ -1,3 +1,4 @@
+import Foundation
 public import Logging
 public import Metrics
 import SharedState
@@ -387,4 +388,14 @@ public final class RedisStore: Sendable {
 
   /// Logs as `swift-shared-state`.
   public static var defaultLogger: Logger { Logger(label: "swift-shared-state") }
+}
+
+/// The name of this machine, as a store writes it beside a value.
+enum HostName {
+  static let current: String = {
+    var buffer = [CChar](repeating: 0, count: 256)
+    guard gethostname(&buffer, buffer.count - 1) == 0 else { return "unknown" }
+    let name = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return RedisName.label(String(decoding: name, as: UTF8.self))
+  }()
 }

@@ -14,6 +14,8 @@ public enum LoadContext<Value> {
 }
 
 extension LoadContext: Sendable where Value: Sendable {}
+extension LoadContext: Equatable where Value: Equatable {}
+extension LoadContext: Hashable where Value: Hashable {}
 
 /// Takes what a key has loaded. Resume it exactly once, from any thread, now or later.
 public struct LoadContinuation<Value: Sendable>: Sendable {

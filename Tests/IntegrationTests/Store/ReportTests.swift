@@ -76,6 +76,22 @@ struct ReportTests {
     let text = value.description
     #expect(text.contains("change pending since 20") && text.contains("load error since 20"))
 
+    let encoded = try #require(
+      JSONSerialization.jsonObject(with: JSONEncoder().encode(store.report())) as? [String: Any]
+    )
+    #expect(encoded["label"] as? String == "service" && encoded["namespace"] as? String == "")
+    let status = try #require(encoded["status"] as? [String: Any])
+    #expect(status["state"] as? String == "reconnecting" && status["attempt"] is Int)
+    let health = try #require(encoded["health"] as? [String: Any])
+    #expect(health["state"] as? String == "stale" && health["since"] is Double)
+    let reason = try #require(health["reason"] as? [String: String])
+    #expect(["disconnected", "unreachable"].contains(reason["code"]) && reason["message"]?.isEmpty == false)
+    let member = try #require((encoded["values"] as? [[String: Any]])?.first)
+    #expect(member["name"] as? String == "count" && member["progress"] as? String == "disconnected")
+    #expect(member["pendingSince"] is Double && member["saveError"] == nil)
+    let failure = try #require(member["loadError"] as? [String: Any])
+    #expect(["disconnected", "unreachable"].contains(failure["code"] as? String) && failure["since"] is Double)
+
     way.open()
     try await $count.save()
     let healed = try await self.value("count", of: store, is: .current)

@@ -63,6 +63,12 @@ struct KeyIdentityTests {
     }
   }
 
+  @Test("The occasions of a load are equal if their default values are")
+  func occasions() {
+    let occasions: Set<LoadContext<Int>> = [.initialValue(1), .initialValue(1), .initialValue(2), .userInitiated]
+    #expect(occasions.count == 3)
+  }
+
   @Test("A read-only key and a writable key with the same identifier have separate values")
   func readingAndWriting() async throws {
     let drawer = Drawer<Int>()
