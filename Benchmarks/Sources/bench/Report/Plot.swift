@@ -53,7 +53,7 @@ struct Plot {
     }
     let middle = (Self.left + Self.width - Self.right) / 2
     parts.append(label(x.label, at: (middle, Self.height - 12), anchor: "middle"))
-    parts.append(label(y.label, at: (Self.left, Self.top - 6), anchor: "end"))
+    parts.append(label(y.label, at: (8, Self.top - 6), anchor: "start"))
     for (index, series) in series.enumerated() {
       let color = Self.colors[index % Self.colors.count]
       let dashes = series.isFloor ? #" stroke-dasharray="6 4""# : ""
