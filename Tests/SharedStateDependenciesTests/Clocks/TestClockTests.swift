@@ -194,7 +194,7 @@ import Testing
         }
       }
       try await eventually("50 sleeps") { clock.sleepCount == 50 }
-      await clock.run(timeout: .seconds(90))
+      await clock.run(timeout: patience)
       for try await _ in group { awake += 1 }
     }
     #expect(awake == 50)
