@@ -15,7 +15,6 @@ final class AppStorageDomain: Sendable {
     let name: Name
     let author: KeyAuthor
     let observer: Observer
-    let onWatchError: @Sendable ((any Error)?) -> Void
     /// The newest edition that it was notified of, or need not be.
     var known: UInt64
     /// Whether a thread is notifying it. That thread continues until the newest edition is known.
@@ -35,10 +34,7 @@ final class AppStorageDomain: Sendable {
     /// For each name and type of value, the newest edition that was decoded as one, and whether that could be read.
     var decoded: [Name: [ObjectIdentifier: (edition: UInt64, isReadable: Bool)]] = [:]
     var observations = Observers<Observation>()
-    /// Why the file is not watched.
-    var watchError: (any Error)?
     var names = NamesByType()
-    var isCheckQueued = false
 
     /// A name has this value now.
     ///
@@ -91,9 +87,10 @@ final class AppStorageDomain: Sendable {
   /// Whether the thread that holds ``access`` is storing a value.
   // `nonisolated(unsafe)` is right because it is only touched with `access` held.
   private nonisolated(unsafe) var isStoring = false
-  private let path: String?
   private let queue: DispatchQueue
   private let writer: ThrottledWriter
+  /// `nil` when the user defaults have no file.
+  private let watch: FileWatch?
   private let state = Mutex(State())
 
   /// How many observers one thread notifies.
@@ -104,16 +101,24 @@ final class AppStorageDomain: Sendable {
   ///   - path: Its file; `nil` when it has none.
   init(store: UserDefaults, path: String?) {
     self.store = store
-    self.path = path
     queue = DispatchQueue(label: "SharedState.AppStorageDomain")
     writer = ThrottledWriter(interval: .seconds(1), queue: queue) {}
+    let domain = WeakOwner<AppStorageDomain>()
+    watch = path.map { [queue] path in
+      FileWatch(every: .seconds(1), on: queue) { onChange, onEnd in
+        try Inotify.shared.watch(path, onChange: onChange, onEnd: onEnd)
+      } check: {
+        domain.owner?.checkAll()
+      }
+    }
+    domain.owner = self
   }
 
   // MARK: Reading and writing
 
   /// The value that is stored now, wherever it was stored, and its edition.
   func read(_ name: Name) -> (value: PropertyListValue?, edition: UInt64) {
-    if path != nil { _ = synchronize() }
+    if watch != nil { _ = synchronize() }
     access.lock()
     let value = present(name)
     let (edition, isNew) = state.withLock { $0.found(value, name) }
@@ -198,7 +203,7 @@ final class AppStorageDomain: Sendable {
 
   /// Writes the changes to the file, if there is one.
   private func write(_ name: Name, isUrgent: Bool, continuation: SaveContinuation) {
-    guard path != nil else { return continuation.resume() }
+    guard watch != nil else { return continuation.resume() }
     writer.submit(isUrgent: isUrgent, continuation: continuation) { [self] in
       guard synchronize() else { throw AppStorageError.notWritten(key: name.text) }
     }
@@ -218,32 +223,22 @@ final class AppStorageDomain: Sendable {
     _ name: Name,
     by author: KeyAuthor,
     _ observer: @escaping Observer,
-    onWatchError: @escaping @Sendable ((any Error)?) -> Void
+    onWatchError: @escaping FileWatch.ErrorObserver
   ) -> SharedSubscription {
     access.lock()
     let value = present(name)
-    let (number, isFirst) = state.withLock { state in
+    let number = state.withLock { state in
       let known = author.seen > 0 ? author.seen : state.found(value, name).edition
-      return state.observations.insert(
-        Observation(name: name, author: author, observer: observer, onWatchError: onWatchError, known: known)
-      )
+      return state.observations.insert(Observation(name: name, author: author, observer: observer, known: known))
     }
     access.unlock()
-    if isFirst {
-      startWatching()
-    } else if let watchError = state.withLock({ $0.watchError }) {
-      onWatchError(watchError)
-    }
+    let watching = watch?.observe(onError: onWatchError)
     // The value may have changed since it was loaded, or before the watch began.
     check([name])
     notify(name)
     return SharedSubscription { [self] in
-      let watch = state.withLock { state in
-        let watch = state.observations.remove(number)
-        if state.observations.all.isEmpty { state.watchError = nil }
-        return watch
-      }
-      watch?.cancel()
+      state.withLock { $0.observations.remove(number) }
+      watching?.cancel()
     }
   }
 
@@ -262,6 +257,12 @@ final class AppStorageDomain: Sendable {
     }
   }
 
+  /// Reads the file, and notifies the observers of what has changed in it.
+  private func checkAll() {
+    _ = synchronize()
+    check(state.withLock { $0.observations.all.map(\.name) })
+  }
+
   /// Notifies the observers that do not know the newest value. Each is notified by one thread at a time.
   private func notify(_ name: Name) {
     for _ in 0..<Self.notificationRounds {
@@ -275,41 +276,6 @@ final class AppStorageDomain: Sendable {
 
   private func notifySoon(_ name: Name) {
     queue.async { self.notify(name) }
-  }
-
-  private func startWatching() {
-    guard let path else { return }
-    let look: @Sendable () -> Void = { [weak self] in self?.setNeedsCheck() }
-    let watch = LastingWatch.start(every: .seconds(1), on: queue) { onEnd in
-      try Inotify.shared.watch(path, onChange: look, onEnd: onEnd)
-    } look: {
-      look()
-    } onError: { [weak self] error in
-      self?.report(watchError: error)
-    }
-    state.withLock { $0.observations.watch = watch }
-  }
-
-  private func report(watchError error: (any Error)?) {
-    let observations = state.withLock { state in
-      state.watchError = error
-      return state.observations.all
-    }
-    for observation in observations { observation.onWatchError(error) }
-  }
-
-  private func setNeedsCheck() {
-    let isFirst = state.withLock { state in
-      defer { state.isCheckQueued = true }
-      return !state.isCheckQueued
-    }
-    guard isFirst else { return }
-    queue.async { [weak self] in
-      guard let self else { return }
-      state.withLock { $0.isCheckQueued = false }
-      _ = synchronize()
-      check(state.withLock { $0.observations.all.map(\.name) })
-    }
   }
 
   private func synchronize() -> Bool {

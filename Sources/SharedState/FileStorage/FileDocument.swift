@@ -12,7 +12,6 @@ final class FileDocument: Sendable {
   private struct Observation {
     let author: KeyAuthor
     let observer: Observer
-    let onWatchError: @Sendable ((any Error)?) -> Void
   }
 
   /// The content of the file when it was last read.
@@ -33,11 +32,8 @@ final class FileDocument: Sendable {
     /// For each type of value, the newest edition that was decoded as one, and whether that could be read.
     var decoded: [ObjectIdentifier: (edition: UInt64, isReadable: Bool)] = [:]
     var observers = Observers<Observation>()
-    /// Why the file is not watched.
-    var watchError: (any Error)?
     /// Counts the changes that were submitted here.
     var changes: UInt64 = 0
-    var isCheckQueued = false
     /// Whether a check of the file was postponed because of a write.
     var isCheckPostponed = false
     /// Whether a file that could not be read is about to be read again.
@@ -61,6 +57,7 @@ final class FileDocument: Sendable {
   /// Checks the file, and performs the writes that no caller waits for. Tests wait for it.
   let queue = DispatchQueue(label: "SharedState.FileDocument")
   private let writer: ThrottledWriter
+  private let watch: FileWatch
   private let state = Mutex(State())
   private let onDeinit: @Sendable () -> Void
 
@@ -68,9 +65,14 @@ final class FileDocument: Sendable {
     self.path = path
     self.files = files
     self.onDeinit = onDeinit
-    let owner = Owner()
-    writer = ThrottledWriter(interval: files.saveInterval, queue: queue) { owner.document?.didBecomeIdle() }
-    owner.document = self
+    let document = WeakOwner<FileDocument>()
+    writer = ThrottledWriter(interval: files.saveInterval, queue: queue) { document.owner?.didBecomeIdle() }
+    watch = FileWatch(every: files.watchInterval, on: queue) { onChange, onEnd in
+      try files.watch(path, onChange: onChange, onEnd: onEnd)
+    } check: {
+      document.owner?.check()
+    }
+    document.owner = self
   }
 
   deinit {
@@ -93,7 +95,7 @@ final class FileDocument: Sendable {
       return (before, true)
     }
     // Otherwise only the reader would see it.
-    if isToBeReported { setNeedsCheck() }
+    if isToBeReported { watch.setNeedsCheck() }
     return (result.map { $0?.data }, edition)
   }
 
@@ -144,7 +146,7 @@ final class FileDocument: Sendable {
       return (state.edition, nil)
     }
     if let refusal {
-      setNeedsCheck()
+      watch.setNeedsCheck()
       return continuation.resume(throwing: refusal)
     }
     writer.submit(isUrgent: context != .didSet, continuation: continuation) {
@@ -152,7 +154,7 @@ final class FileDocument: Sendable {
         try self.write(encode(), edition, by: author, replacesAnything: context == .replacingUnreadable)
       } catch {
         // The file was not checked meanwhile.
-        self.setNeedsCheck()
+        self.watch.setNeedsCheck()
         throw error
       }
     }
@@ -202,7 +204,7 @@ final class FileDocument: Sendable {
   }
 
   private func didBecomeIdle() {
-    if state.withLock({ $0.isCheckPostponed }) { setNeedsCheck() }
+    if state.withLock({ $0.isCheckPostponed }) { watch.setNeedsCheck() }
   }
 
   // MARK: Watching
@@ -213,57 +215,15 @@ final class FileDocument: Sendable {
   func observe(
     by author: KeyAuthor,
     _ observer: @escaping Observer,
-    onWatchError: @escaping @Sendable ((any Error)?) -> Void = { _ in }
+    onWatchError: @escaping FileWatch.ErrorObserver = { _ in }
   ) -> SharedSubscription {
-    let observation = Observation(author: author, observer: observer, onWatchError: onWatchError)
-    let (number, isFirst) = state.withLock { $0.observers.insert(observation) }
-    if isFirst {
-      startWatching()
-    } else if let watchError = state.withLock({ $0.watchError }) {
-      onWatchError(watchError)
-    }
+    let number = state.withLock { $0.observers.insert(Observation(author: author, observer: observer)) }
+    let watching = watch.observe(onError: onWatchError)
     // The file may have changed since the value was loaded.
-    setNeedsCheck()
+    watch.setNeedsCheck()
     return SharedSubscription { [weak self] in
-      let watch = self?.state.withLock { state in
-        let watch = state.observers.remove(number)
-        if state.observers.all.isEmpty { state.watchError = nil }
-        return watch
-      }
-      watch?.cancel()
-    }
-  }
-
-  private func startWatching() {
-    let look: @Sendable () -> Void = { [weak self] in self?.setNeedsCheck() }
-    let watch = LastingWatch.start(every: files.watchInterval, on: queue) { [files, path] onEnd in
-      try files.watch(path, onChange: look, onEnd: onEnd)
-    } look: {
-      look()
-    } onError: { [weak self] error in
-      self?.report(watchError: error)
-    }
-    state.withLock { $0.observers.watch = watch }
-  }
-
-  private func report(watchError error: (any Error)?) {
-    let observations = state.withLock { state in
-      state.watchError = error
-      return state.observers.all
-    }
-    for observation in observations { observation.onWatchError(error) }
-  }
-
-  /// Checks the file soon, once for any number of requests.
-  private func setNeedsCheck() {
-    let isFirst = state.withLock { state in
-      defer { state.isCheckQueued = true }
-      return !state.isCheckQueued
-    }
-    guard isFirst else { return }
-    queue.async { [weak self] in
-      self?.state.withLock { $0.isCheckQueued = false }
-      self?.check()
+      self?.state.withLock { $0.observers.remove(number) }
+      watching.cancel()
     }
   }
 
@@ -287,7 +247,7 @@ final class FileDocument: Sendable {
       state.found(Self.content(of: result))
       return (false, state.edition, state.uninformed)
     }
-    if isOld { return setNeedsCheck() }
+    if isOld { return watch.setNeedsCheck() }
     for observation in notified { observation.observer(result.map { $0?.data }, edition) }
     if case .failure = result { scheduleRetry() }
   }
@@ -303,7 +263,7 @@ final class FileDocument: Sendable {
     guard isFirst else { return }
     queue.asyncAfter(deadline: .now() + files.watchInterval / .seconds(1)) { [weak self] in
       self?.state.withLock { $0.isRetryScheduled = false }
-      self?.setNeedsCheck()
+      self?.watch.setNeedsCheck()
     }
   }
 
@@ -326,13 +286,6 @@ final class FileDocument: Sendable {
     if case .present(_, let before) = before, case .present(_, let after) = after { return before == after }
     return before == after
   }
-}
-
-/// Lets the writer of a document reach it, without keeping it alive.
-private final class Owner: @unchecked Sendable {
-  // `@unchecked Sendable` is right because the property is set once, before any other thread has the document, and weak
-  // references may be read from any thread.
-  weak var document: FileDocument?
 }
 
 /// Finds the one document of each file.

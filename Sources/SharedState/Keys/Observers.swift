@@ -1,12 +1,7 @@
-/// The observers of something that other programs may change, and the watch that lasts as long as there are any.
-///
-/// The first observer begins the watch. It cannot leave before that is done, because it has no subscription yet, and
-/// meanwhile no other observer is the first. So a watch never replaces another one, nor begins without an observer.
+/// The observers of something that other programs may change. A number stands for each while it is subscribed.
 struct Observers<Observer> {
   private var observers: [UInt64: Observer] = [:]
   private var last: UInt64 = 0
-  /// `nil` without observers, and until the first one has begun the watch.
-  var watch: SharedSubscription?
 
   var all: some Collection<Observer> { observers.values }
 
@@ -18,18 +13,12 @@ struct Observers<Observer> {
     if let index = observers.index(forKey: number) { change(&observers.values[index]) }
   }
 
-  /// Adds an observer, which begins the watch if it is the first.
-  mutating func insert(_ observer: Observer) -> (number: UInt64, isFirst: Bool) {
+  /// Adds an observer, and returns its number.
+  mutating func insert(_ observer: Observer) -> UInt64 {
     last += 1
     observers[last] = observer
-    return (last, observers.count == 1)
+    return last
   }
 
-  /// Removes an observer.
-  ///
-  /// - Returns: The watch, to be cancelled without a lock, if this was the last observer.
-  mutating func remove(_ number: UInt64) -> SharedSubscription? {
-    observers[number] = nil
-    return observers.isEmpty ? watch.take() : nil
-  }
+  mutating func remove(_ number: UInt64) { observers[number] = nil }
 }
