@@ -283,12 +283,7 @@ package class Box: Observable, @unchecked Sendable {
   // MARK: Tracking
 
   /// Makes the record of a change that is about to be made. Called with the lock held.
-  func makeChange(at location: CallSite?) -> TrackedChange {
-    preconditionFailure("A subclass of Box cannot be tracked. This is a bug in SharedState.")
-  }
-
-  /// Makes the expectation that begins with the present value. Called with the lock held.
-  func makeExpectation() -> Expectation {
+  func makeChange(at location: CallSite?) -> any TrackedChange {
     preconditionFailure("A subclass of Box cannot be tracked. This is a bug in SharedState.")
   }
 

@@ -305,12 +305,8 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
 
   // MARK: Tracking
 
-  override func makeChange(at location: CallSite?) -> TrackedChange {
-    TrackedValue(box: self, before: pointer.pointee, location: location)
-  }
-
-  override func makeExpectation() -> Expectation {
-    ExpectedValue(box: self, before: pointer.pointee)
+  override func makeChange(at location: CallSite?) -> any TrackedChange {
+    TrackedValue(valueBox: self, before: pointer.pointee, location: location)
   }
 }
 

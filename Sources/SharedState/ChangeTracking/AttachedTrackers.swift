@@ -45,7 +45,7 @@ extension Box {
 
   /// The record of the change that is about to be made; `nil` when all these trackers know of an earlier one. Call with
   /// the lock held.
-  final func change(at location: CallSite?, untrackedBy trackers: [SharedChangeTracker]) -> TrackedChange? {
+  final func change(at location: CallSite?, untrackedBy trackers: [SharedChangeTracker]) -> (any TrackedChange)? {
     trackers.contains { !$0.hasChange(of: self) } ? makeChange(at: location) : nil
   }
 }

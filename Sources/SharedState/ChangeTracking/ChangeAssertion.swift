@@ -5,8 +5,8 @@ import Synchronization
 /// The expectations that a closure of ``SharedChangeTracker/assert(_:fileID:filePath:line:column:)-swift.method``
 /// states, one for each box that it mutates.
 final class ChangeAssertion: Sendable {
-  private let find: @Sendable (Box) -> Expectation?
-  private let expectations = Mutex<[ObjectIdentifier: Expectation]>([:])
+  private let find: @Sendable (Box) -> (any Expectation)?
+  private let expectations = Mutex<[ObjectIdentifier: any Expectation]>([:])
 
   init(of tracker: SharedChangeTracker) {
     find = { tracker.change(of: $0)?.makeExpectation() }
@@ -18,15 +18,15 @@ final class ChangeAssertion: Sendable {
   }
 
   /// An assertion whose expectations begin with those that a closure finds.
-  init(startingAt find: @escaping @Sendable (Box) -> Expectation) {
+  init(startingAt find: @escaping @Sendable (Box) -> any Expectation) {
     self.find = find
   }
 
   /// The expectations that were stated, by box.
-  var stated: [ObjectIdentifier: Expectation] { expectations.withLock { $0 } }
+  var stated: [ObjectIdentifier: any Expectation] { expectations.withLock { $0 } }
 
   /// The expectation of the box, which at first is the value before its first change.
-  func expectation(of box: Box) -> Expectation {
+  func expectation(of box: Box) -> any Expectation {
     let id = ObjectIdentifier(box)
     let made = presentExpectation(of: box) ?? box.expectationOfNoChange()
     return expectations.withLock { expectations in
@@ -37,13 +37,13 @@ final class ChangeAssertion: Sendable {
   }
 
   /// The expectation of the box so far; `nil` when it has not changed, and no change of it was stated.
-  func presentExpectation(of box: Box) -> Expectation? {
+  func presentExpectation(of box: Box) -> (any Expectation)? {
     let stated = expectations.withLock { $0[ObjectIdentifier(box)] }
     return stated ?? find(box)
   }
 
   /// The failures of the stated expectations, and of the changes without one.
-  func failures(changes: [TrackedChange]) -> [ChangeFailure] {
+  func failures(changes: [any TrackedChange]) -> [ChangeFailure] {
     var stated = expectations.withLock { $0 }
     let inOrder = changes.map { change in
       let expectation = stated.removeValue(forKey: ObjectIdentifier(change.box))
@@ -70,10 +70,10 @@ final class ChangeAssertion: Sendable {
 }
 
 extension Box {
-  func expectationOfNoChange() -> Expectation {
+  func expectationOfNoChange() -> any Expectation {
     lock.lock(for: self)
     defer { unlock() }
-    return makeExpectation()
+    return makeChange(at: nil).makeExpectation()
   }
 }
 

@@ -1,82 +1,59 @@
 /// The value that an assertion expects a box to have.
-class Expectation: @unchecked Sendable {
-  // `@unchecked Sendable` is right because an expectation is only changed with the lock of its box held, and read
-  // when the closures of the assertion are over.
-
-  let box: Box
+protocol Expectation: AnyObject, Sendable {
+  var box: Box { get }
 
   /// The last statement of the test about the value.
-  private(set) var statement: CallSite?
-
-  init(box: Box) {
-    self.box = box
-  }
+  var statement: CallSite? { get }
 
   /// The failure of the expectation for the present value; `nil` when it is met.
   /// - Parameter isStated: Whether the assertion mentions the box, and so expects it to have changed.
-  func failure(isStated: Bool) -> String? {
-    preconditionFailure("A subclass of Expectation does not implement failure. This is a bug in SharedState.")
-  }
+  func failure(isStated: Bool) -> String?
 
   /// The failure of the expectation for an earlier value; `nil` when it is met.
   /// - Parameter mayBeUnchanged: Whether a statement may make no difference.
-  func failure(actual: TrackedChange, isStated: Bool, mayBeUnchanged: Bool) -> String? {
-    preconditionFailure("A subclass of Expectation does not implement failure. This is a bug in SharedState.")
-  }
+  func failure(actual: any TrackedChange, isStated: Bool, mayBeUnchanged: Bool) -> String?
 
   /// The change that remains when it starts from the expected value; `nil` when that is the present value.
-  func remainingChange(at location: CallSite?) -> TrackedChange? {
-    preconditionFailure("A subclass of Expectation does not implement remainingChange. This is a bug in SharedState.")
-  }
-
-  /// Exchanges the expected value and the one in the box. Called with the lock of the box held.
-  fileprivate func exchange() {
-    preconditionFailure("A subclass of Expectation does not implement exchange(). This is a bug in SharedState.")
-  }
-
-  /// The failure of an expectation that the test has stated; `nil` when it is met.
-  final func failureOfStatement() -> ChangeFailure? {
-    failure(isStated: true).map { ChangeFailure(message: $0, location: statement) }
-  }
+  func remainingChange(at location: CallSite?) -> (any TrackedChange)?
 
   /// Lets a statement of the test change the expected value, as the real one is changed.
-  final func state(at statement: CallSite?, _ body: () -> Void) {
-    withExpectedValueInPlace {
-      self.statement = statement
-      body()
-    }
-  }
+  func state(at statement: CallSite?, _ body: () -> Void)
 
   /// Puts the expected value in the place of the real one while the closure runs, so that its parts are reached in the
   /// same ways. No other thread sees it, because the lock is held.
-  final func withExpectedValueInPlace(_ body: () -> Void) {
-    box.lock.lock(for: box)
-    box.lock.beginClosure()
-    exchange()
-    body()
-    exchange()
-    box.abandonMutation()
+  func withExpectedValueInPlace(_ body: () -> Void)
+}
+
+extension Expectation {
+  /// The failure of an expectation that the test has stated; `nil` when it is met.
+  func failureOfStatement() -> ChangeFailure? {
+    failure(isStated: true).map { ChangeFailure(message: $0, location: statement) }
   }
 }
 
 /// The expected value of one type.
 final class ExpectedValue<Value>: Expectation, @unchecked Sendable {
+  // `@unchecked Sendable` is right because an expectation is only changed with the lock of its box held, and read
+  // when the closures of the assertion are over.
+
   private let valueBox: ValueBox<Value>
   private let before: Value
   private var expected: Value
+  private(set) var statement: CallSite?
 
   init(box: ValueBox<Value>, before: Value) {
     valueBox = box
     self.before = before
     expected = before
-    super.init(box: box)
   }
 
-  override func failure(isStated: Bool) -> String? {
+  var box: Box { valueBox }
+
+  func failure(isStated: Bool) -> String? {
     failure(actual: valueBox.value, isStated: isStated, mayBeUnchanged: !isStated)
   }
 
-  override func failure(actual: TrackedChange, isStated: Bool, mayBeUnchanged: Bool) -> String? {
+  func failure(actual: any TrackedChange, isStated: Bool, mayBeUnchanged: Bool) -> String? {
     guard let actual = actual as? TrackedValue<Value> else { return nil }
     return failure(actual: actual.before, isStated: isStated, mayBeUnchanged: mayBeUnchanged)
   }
@@ -88,13 +65,25 @@ final class ExpectedValue<Value>: Expectation, @unchecked Sendable {
     return ChangeAssertion.unexpected(expected: expected, actual: actual, isStated: isStated)
   }
 
-  override func remainingChange(at location: CallSite?) -> TrackedChange? {
-    let change = TrackedValue(box: valueBox, before: expected, location: location)
+  func remainingChange(at location: CallSite?) -> (any TrackedChange)? {
+    let change = TrackedValue(valueBox: valueBox, before: expected, location: location)
     return change.isUndone ? nil : change
   }
 
-  override fileprivate func exchange() {
+  func state(at statement: CallSite?, _ body: () -> Void) {
+    withExpectedValueInPlace {
+      self.statement = statement
+      body()
+    }
+  }
+
+  func withExpectedValueInPlace(_ body: () -> Void) {
+    box.lock.lock(for: box)
+    box.lock.beginClosure()
     swap(&valueBox.pointer.pointee, &expected)
+    body()
+    swap(&valueBox.pointer.pointee, &expected)
+    box.abandonMutation()
   }
 }
 
@@ -107,7 +96,7 @@ extension Place {
   }
 
   /// This part of an expected value.
-  func value(expectedBy expectation: Expectation) -> Value? {
+  func value(expectedBy expectation: any Expectation) -> Value? {
     var expected: Value?
     expectation.withExpectedValueInPlace {
       _ = modifyLocked { value in

@@ -1,6 +1,6 @@
 /// The values of all shares in a value, at one moment.
 package struct ShareSnapshot: Sendable {
-  private var values: [TrackedChange] = []
+  private var values: [any TrackedChange] = []
 
   /// Takes the present values.
   package init(of value: Any) {
@@ -25,7 +25,7 @@ package struct ShareSnapshot: Sendable {
     var changes = SharedChanges()
     for before in values {
       before.box.lock.lock(for: before.box)
-      changes.append(SharedChanges.Entry(before: before, after: before.present()))
+      changes.append(SharedChanges.Entry(before: before, after: before.box.makeChange(at: nil)))
       before.box.unlock()
     }
     let comparison = SharedChangeComparison(

@@ -67,11 +67,11 @@ extension Place {
 
 extension Box {
   /// The tracked change, as known to the innermost tracker that knows of one.
-  func trackedChange() -> (tracker: SharedChangeTracker, change: TrackedChange)? {
+  func trackedChange() -> (tracker: SharedChangeTracker, change: any TrackedChange)? {
     lock.side.lock()
     let attached = trackers.all
     lock.side.unlock()
-    var found: (tracker: SharedChangeTracker, change: TrackedChange)?
+    var found: (tracker: SharedChangeTracker, change: any TrackedChange)?
     for tracker in attached {
       guard let change = tracker.change(of: self) else { continue }
       if let found, found.tracker.isInside(tracker) { continue }

@@ -102,7 +102,7 @@ package final class SharedChangeComparison: Sendable {
   }
 
   /// The value right after the action.
-  private func after(_ box: Box) -> TrackedChange {
+  private func after(_ box: Box) -> any TrackedChange {
     if let entry = changes.last(of: box) { return entry.after }
     for changes in later {
       if let entry = changes.first(of: box) { return entry.before }

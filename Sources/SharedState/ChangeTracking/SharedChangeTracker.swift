@@ -19,7 +19,7 @@ import Synchronization
 /// that may happen. Of nested trackers only the innermost one sees a change. A tracker may be used from any thread.
 public final class SharedChangeTracker: Sendable {
   private struct State {
-    var changes: [ObjectIdentifier: (number: Int, change: TrackedChange)] = [:]
+    var changes: [ObjectIdentifier: (number: Int, change: any TrackedChange)] = [:]
     var count = 0
     /// The tracker around the open scope.
     var outer: SharedChangeTracker?
@@ -200,12 +200,12 @@ public final class SharedChangeTracker: Sendable {
   }
 
   /// The value of the box before its first change.
-  func change(of box: Box) -> TrackedChange? {
+  func change(of box: Box) -> (any TrackedChange)? {
     state.withLock { $0.changes[ObjectIdentifier(box)]?.change }
   }
 
   /// Keeps a change, unless there is an earlier one. Called with the lock of the box held.
-  func note(_ change: TrackedChange) {
+  func note(_ change: any TrackedChange) {
     state.withLock { state in
       let id = ObjectIdentifier(change.box)
       guard state.changes[id] == nil else { return }
@@ -220,7 +220,7 @@ public final class SharedChangeTracker: Sendable {
   }
 
   /// Replaces a change by what remains of it; `nil` removes it.
-  func replaceChange(of box: Box, by change: TrackedChange?) {
+  func replaceChange(of box: Box, by change: (any TrackedChange)?) {
     let id = ObjectIdentifier(box)
     // The old change holds a value, whose deinitialiser is user code, so it is released after the lock.
     let before = state.withLock { state in
@@ -231,12 +231,12 @@ public final class SharedChangeTracker: Sendable {
     withExtendedLifetime(before) {}
   }
 
-  var orderedChanges: [TrackedChange] {
+  var orderedChanges: [any TrackedChange] {
     ordered(state.withLock { $0.changes })
   }
 
   @discardableResult
-  private func takeChanges() -> [TrackedChange] {
+  private func takeChanges() -> [any TrackedChange] {
     ordered(
       state.withLock { state in
         defer { state.changes = [:] }
@@ -245,7 +245,7 @@ public final class SharedChangeTracker: Sendable {
     )
   }
 
-  private func ordered(_ changes: [ObjectIdentifier: (number: Int, change: TrackedChange)]) -> [TrackedChange] {
+  private func ordered(_ changes: [ObjectIdentifier: (number: Int, change: any TrackedChange)]) -> [any TrackedChange] {
     changes.values.sorted { $0.number < $1.number }.map(\.change)
   }
 

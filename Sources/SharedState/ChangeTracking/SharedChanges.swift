@@ -1,9 +1,9 @@
 /// Changes of shared values during a period, each with the values before and after it.
 package struct SharedChanges: Sendable {
   struct Entry: Sendable {
-    let before: TrackedChange
+    let before: any TrackedChange
     /// The value at the end, as the value before a further change.
-    let after: TrackedChange
+    let after: any TrackedChange
 
     var box: Box { before.box }
   }
@@ -73,10 +73,10 @@ extension SharedChangeTracker {
     return cut
   }
 
-  private func takeChange(of box: Box, after: TrackedChange?) -> SharedChanges.Entry? {
+  private func takeChange(of box: Box, after: (any TrackedChange)?) -> SharedChanges.Entry? {
     // With the lock of the box held, so that no change comes between the end of one period and the next one.
     box.lock.lock(for: box)
-    let entry = change(of: box).map { SharedChanges.Entry(before: $0, after: after ?? $0.present()) }
+    let entry = change(of: box).map { SharedChanges.Entry(before: $0, after: after ?? box.makeChange(at: nil)) }
     if entry != nil { removeChange(of: box) }
     box.unlock()
     return entry

@@ -1,74 +1,49 @@
 import IssueReporting
 
 /// The value of a box before a change, and the place in the source that made it.
-class TrackedChange: @unchecked Sendable {
-  // `@unchecked Sendable` is right because a change is constant. A value that is not `Sendable` is compared and shown
-  // by the trackers of its shares, which are in its isolation.
-
-  let box: Box
-  let location: CallSite?
-
-  init(box: Box, location: CallSite?) {
-    self.box = box
-    self.location = location
-  }
+protocol TrackedChange: Sendable {
+  var box: Box { get }
+  var location: CallSite? { get }
 
   /// Whether the value is again the one before the change.
-  var isUndone: Bool {
-    preconditionFailure("A subclass of TrackedChange does not implement isUndone. This is a bug in SharedState.")
-  }
+  var isUndone: Bool { get }
 
   /// The failure for a change that is not asserted.
-  var failure: String {
-    preconditionFailure("A subclass of TrackedChange does not implement failure. This is a bug in SharedState.")
-  }
+  var failure: String { get }
 
   /// The failure for a change that is not asserted and that ended before another one; `nil` when the value is the same.
-  func failure(after: TrackedChange) -> String? {
-    preconditionFailure("A subclass of TrackedChange does not implement failure. This is a bug in SharedState.")
-  }
-
-  /// A change that starts from the present value. Called with the lock of the box held.
-  func present() -> TrackedChange {
-    preconditionFailure("A subclass of TrackedChange does not implement present. This is a bug in SharedState.")
-  }
+  func failure(after: any TrackedChange) -> String?
 
   /// The expectation until the test states another one: the value before the change.
-  func makeExpectation() -> Expectation {
-    preconditionFailure("A subclass of TrackedChange does not implement makeExpectation. This is a bug in SharedState.")
-  }
+  func makeExpectation() -> any Expectation
+}
 
+extension TrackedChange {
   /// Hands the change to the trackers that have no earlier one. Called with the lock of the box held, so that the first
   /// change is the first one noted.
-  final func note(with trackers: [SharedChangeTracker]) {
+  func note(with trackers: [SharedChangeTracker]) {
     for tracker in trackers { tracker.note(self) }
   }
 }
 
 /// The value before a change, of one type.
-final class TrackedValue<Value>: TrackedChange, @unchecked Sendable {
-  private let valueBox: ValueBox<Value>
+struct TrackedValue<Value>: TrackedChange, @unchecked Sendable {
+  // `@unchecked Sendable` is right because a change is constant. A value that is not `Sendable` is compared and shown
+  // by the trackers of its shares, which are in its isolation.
+
+  let valueBox: ValueBox<Value>
   let before: Value
+  let location: CallSite?
 
-  init(box: ValueBox<Value>, before: Value, location: CallSite?) {
-    valueBox = box
-    self.before = before
-    super.init(box: box, location: location)
-  }
+  var box: Box { valueBox }
 
-  override var isUndone: Bool {
-    Difference.areEqual(before, valueBox.value)
-  }
+  var isUndone: Bool { Difference.areEqual(before, valueBox.value) }
 
-  override var failure: String { failure(actual: valueBox.value) }
+  var failure: String { failure(actual: valueBox.value) }
 
-  override func failure(after: TrackedChange) -> String? {
-    guard let after = after as? TrackedValue<Value>, !Difference.areEqual(before, after.before) else { return nil }
+  func failure(after: any TrackedChange) -> String? {
+    guard let after = after as? TrackedValue, !Difference.areEqual(before, after.before) else { return nil }
     return failure(actual: after.before)
-  }
-
-  override func present() -> TrackedChange {
-    TrackedValue(box: valueBox, before: valueBox.pointer.pointee, location: nil)
   }
 
   private func failure(actual: Value) -> String {
@@ -84,7 +59,7 @@ final class TrackedValue<Value>: TrackedChange, @unchecked Sendable {
       """
   }
 
-  override func makeExpectation() -> Expectation {
+  func makeExpectation() -> any Expectation {
     ExpectedValue(box: valueBox, before: before)
   }
 }
