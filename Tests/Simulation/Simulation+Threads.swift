@@ -260,7 +260,7 @@ extension Simulation {
     // earlier events are handed in first.
     count = connection.inbox[1...].firstIndex(where: \.isConflict).map { min(count, $0) } ?? count
     defer { connection.inbox.removeFirst(count) }
-    return Arrivals(Array(connection.inbox.prefix(count)))
+    return Arrivals(events: Array(connection.inbox.prefix(count)))
   }
 
   /// Notes the local changes that these events, which are about to be handed in, acknowledge or give up.

@@ -163,7 +163,8 @@ struct SmallWorld {
       guard let wire = services[index].wires[purpose], let event = wire.inbox.first else { return }
       services[index].wires[purpose]?.inbox.removeFirst()
       if case .reply(_, .commit(let reply)) = event { recordAcknowledgement(by: reply, to: index) }
-      proceed(index, after: .arrived(PerConnection { $0 == purpose ? Arrivals([event], hasHeard: true) : Arrivals() }))
+      let arrivals = PerConnection { $0 == purpose ? Arrivals(events: [event], hasHeard: true) : Arrivals() }
+      proceed(index, after: .arrived(arrivals))
       run(index)
     }
   }

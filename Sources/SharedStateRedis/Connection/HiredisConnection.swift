@@ -89,7 +89,7 @@ final class HiredisConnection: RedisConnection {
       failure = error
     }
     if stream.receivedBytes - heardBytes >= Self.heardPiece { hear() }
-    return Arrivals(events, hasHeard: hasHeard, failure: failure)
+    return Arrivals(events: events, hasHeard: hasHeard, failure: failure)
   }
 
   func close() {

@@ -10,8 +10,6 @@ package struct RedisCommand: ~Copyable {
   /// A document that is not copied: its index among the arguments, and its bytes.
   private var document: (index: Int, data: Data)?
 
-  init() {}
-
   /// Adds a word of the protocol.
   package mutating func argument(_ text: StaticString) {
     argument(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))

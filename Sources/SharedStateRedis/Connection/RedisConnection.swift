@@ -28,17 +28,13 @@ protocol RedisConnection: AnyObject {
 
 /// What has arrived on a connection.
 struct Arrivals: Sendable {
-  var events: [RedisEvent]
+  var events: [RedisEvent] = []
   /// Whether a complete reply or message has arrived, or a large part of one. A few bytes do not show that a server
   /// makes progress.
-  var hasHeard: Bool
+  var hasHeard = false
   /// Why the connection has ended, behind these events: ``RedisSharedStateError/Code/disconnected``,
   /// ``RedisSharedStateError/Code/protocolViolation``.
   var failure: RedisSharedStateError?
-
-  init(_ events: [RedisEvent] = [], hasHeard: Bool = false, failure: RedisSharedStateError? = nil) {
-    (self.events, self.hasHeard, self.failure) = (events, hasHeard, failure)
-  }
 
   var isOfUse: Bool { hasHeard || !events.isEmpty || failure != nil }
 }
@@ -155,13 +151,7 @@ struct RedisRequest: Sendable {
   let command: Command
   /// The upper bound of the reply; `nil`: the largest reply to such a command. A larger reply ends the connection. Of
   /// restores that are sent together, the bound of the first one counts.
-  let bound: ReplyBound?
-
-  init(id: UInt64, command: Command, bound: ReplyBound? = nil) {
-    self.id = id
-    self.command = command
-    self.bound = bound
-  }
+  var bound: ReplyBound?
 }
 
 enum RedisEvent: Sendable {
@@ -209,18 +199,4 @@ struct ServerFacts: Equatable, Sendable {
   var opening: Duration?
   /// The certificates of the connection, if it has any.
   var certificates: [KnownCertificate] = []
-
-  init(
-    clientID: Int64? = nil,
-    runID: String? = nil,
-    vitals: Vitals? = nil,
-    clock: UInt64? = nil,
-    clients: Int? = nil
-  ) {
-    self.clients = clients
-    self.clientID = clientID
-    self.runID = runID
-    self.vitals = vitals
-    self.clock = clock
-  }
 }

@@ -260,9 +260,6 @@ final class RedisFormatter {
   private var output = ByteBuffer()
   private var command = RedisCommand()
 
-  /// Makes an empty formatter.
-  init() {}
-
   /// The encoded commands that have not been sent; valid until something is added or removed.
   var bytes: UnsafeRawBufferPointer { output.bytes }
   /// Whether everything was sent.

@@ -107,11 +107,6 @@ extension Meta {
 struct ScriptDigests: Equatable, Sendable {
   var commit: String?
   var restore: String?
-
-  init(commit: String? = nil, restore: String? = nil) {
-    self.commit = commit
-    self.restore = restore
-  }
 }
 
 /// The digests that a server has reported, for the next connection to it.

@@ -2,12 +2,14 @@ import Glibc
 
 /// Opens sockets.
 struct SocketDialer: Dialer {
-  /// How long a connection may be without traffic before the kernel sends a keep-alive probe.
-  let keepAlive: Duration
-  /// How long sent bytes may stay unacknowledged before the kernel gives up the connection.
-  let acknowledgementTimeout: Duration
+  /// How long a TCP connection may be without traffic before the kernel sends a keep-alive probe; rounded down to
+  /// seconds.
+  var keepAlive = Duration.seconds(10)
+  /// How long sent bytes may stay unacknowledged before the kernel gives up a TCP connection; rounded down to
+  /// milliseconds.
+  var acknowledgementTimeout = Duration.seconds(15)
   /// The call of the system.
-  let lookUp: LookUp
+  var lookUp: LookUp = { getaddrinfo($0, $1, $2, $3) }
 
   /// Looks up the addresses of a host.
   typealias LookUp =
@@ -17,17 +19,6 @@ struct SocketDialer: Dialer {
       _ hints: UnsafePointer<addrinfo>,
       _ list: UnsafeMutablePointer<UnsafeMutablePointer<addrinfo>?>
     ) -> CInt
-
-  /// Makes a dialer. The durations are rounded down to seconds and milliseconds, respectively, and matter for TCP only.
-  init(
-    keepAlive: Duration = .seconds(10),
-    acknowledgementTimeout: Duration = .seconds(15),
-    lookUp: @escaping LookUp = { getaddrinfo($0, $1, $2, $3) }
-  ) {
-    self.keepAlive = keepAlive
-    self.acknowledgementTimeout = acknowledgementTimeout
-    self.lookUp = lookUp
-  }
 
   /// Connects, trying every address of the host in turn.
   /// - Throws: ``RedisSharedStateError/Code/unreachable``, ``RedisSharedStateError/Code/timedOut``.

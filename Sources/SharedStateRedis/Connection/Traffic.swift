@@ -5,8 +5,6 @@ final class Traffic: Sendable {
   private let sent = Atomic(0)
   private let received = Atomic(0)
 
-  init() {}
-
   func noteSent(_ bytes: Int) { sent.add(bytes, ordering: .relaxed) }
   func noteReceived(_ bytes: Int) { received.add(bytes, ordering: .relaxed) }
 

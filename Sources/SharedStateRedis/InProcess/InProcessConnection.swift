@@ -23,7 +23,8 @@ final class InProcessConnection: RedisConnection {
 
   func receive() -> Arrivals {
     do throws(RedisSharedStateError) {
-      return Arrivals(try server.perform { server throws(RedisSharedStateError) in try server.takeOutput(for: id) })
+      let events = try server.perform { server throws(RedisSharedStateError) in try server.takeOutput(for: id) }
+      return Arrivals(events: events)
     } catch {
       return Arrivals(failure: error)
     }

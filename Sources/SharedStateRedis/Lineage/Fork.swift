@@ -19,11 +19,7 @@ enum Fork {
     /// The document that the server has lost.
     let verified: Data
     /// Whether the histories have parted at the base. Otherwise they have later versions in common.
-    let isBaseExact: Bool
-
-    init(base: Data?, stored: Data, verified: Data, isBaseExact: Bool = true) {
-      (self.base, self.stored, self.verified, self.isBaseExact) = (base, stored, verified, isBaseExact)
-    }
+    var isBaseExact = true
   }
 
   /// The result of reconciling a fork.

@@ -17,11 +17,6 @@ struct Lineage: Hashable, Sendable {
     let id: LineID
     /// The newest included revision of the line.
     var revision: Revision
-
-    init(id: LineID, revision: Revision) {
-      self.id = id
-      self.revision = revision
-    }
   }
 
   /// The era of the server that it was written on; `nil` if the version was restored, so that no commit continues its

@@ -1,7 +1,7 @@
 /// The facts that show whether a server may have lost data: where its data come from, and how many keys it has evicted.
 struct Vitals: Hashable, Sendable {
   /// The era of the commits that it accepts.
-  var era: Era
+  var era = Era(0)
   /// The server's own name of its history; `nil` if it does not report it.
   var replicationID: ReplicationID?
   /// How many keys the server has evicted; `nil` if it does not report that.
@@ -9,15 +9,6 @@ struct Vitals: Hashable, Sendable {
   /// The session in which the era proves that nothing was lost, for a server that does not count what it received;
   /// `nil`: the era proves it everywhere.
   var session: UInt64?
-
-  init(
-    era: Era = Era(0),
-    replicationID: ReplicationID? = nil,
-    evictions: UInt64? = nil,
-    session: UInt64? = nil
-  ) {
-    (self.era, self.replicationID, self.evictions, self.session) = (era, replicationID, evictions, session)
-  }
 
   /// Whether the server is known to have all data that was stored when earlier vitals were reported.
   ///

@@ -10,8 +10,6 @@ struct GivenUpChanges: Sendable {
   private var values: [Name: AttachmentReference?] = [:]
   private var further = 0
 
-  init() {}
-
   /// Whether there is nothing to report.
   var isEmpty: Bool { values.isEmpty && further == 0 }
 

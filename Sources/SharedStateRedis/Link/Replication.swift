@@ -23,10 +23,6 @@ struct Replication: Sendable {
     var isWritten: Bool
     /// Whether the `saveError` of the value says that too few replicas have it.
     fileprivate(set) var isReported = false
-
-    init(value: ReplicaID, revision: Revision, isWritten: Bool) {
-      (self.value, self.revision, self.isWritten) = (value, revision, isWritten)
-    }
   }
 
   /// What is known of a change on the present connection.

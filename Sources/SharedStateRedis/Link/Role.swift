@@ -45,8 +45,6 @@ struct Role<Connection> {
   /// Whether effects were handed out that are not reported yet.
   private var isPerforming = false
 
-  init() {}
-
   /// Passes the result of the last step to the link, and returns the next step. Effects come first: waiters are resumed
   /// before anything else is done, and showing a value may lead to more effects.
   mutating func next(after report: Report, in link: inout LinkState, now: Instant) -> Step {

@@ -10,8 +10,6 @@ struct SlotTable<Element> {
   private var turns: [UInt32] = []
   private var free: [Int] = []
 
-  init() {}
-
   var isEmpty: Bool { count == 0 }
 
   var count: Int { slots.count - free.count }

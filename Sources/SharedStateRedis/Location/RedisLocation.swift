@@ -15,10 +15,6 @@ package enum RedisLocation: Equatable, Sendable {
     package let primary: String
     /// `nil`: the Sentinels require none.
     package let credentials: RedisCredentials?
-
-    package init(endpoints: [RedisEndpoint], primary: String, credentials: RedisCredentials?) {
-      (self.endpoints, self.primary, self.credentials) = (endpoints, primary, credentials)
-    }
   }
 }
 

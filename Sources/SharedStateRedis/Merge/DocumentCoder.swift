@@ -19,23 +19,11 @@ struct DocumentCoder<Value>: Sendable {
     /// The key's name.
     var name: String
     /// The largest document that is sent, in bytes.
-    var maximumBytes: Int
+    var maximumBytes = Int.max
     /// The outcome for an element that one side has removed and the other has changed.
-    var removal: RemovalPolicy
+    var removal = RemovalPolicy.laterWins
     /// Why a value must not be shared; `nil` if it may be.
-    var refusal: @Sendable (Value) -> RedisSharedStateError?
-
-    init(
-      name: String,
-      maximumBytes: Int = .max,
-      removal: RemovalPolicy = .laterWins,
-      refusal: @escaping @Sendable (Value) -> RedisSharedStateError? = { _ in nil }
-    ) {
-      self.name = name
-      self.maximumBytes = maximumBytes
-      self.removal = removal
-      self.refusal = refusal
-    }
+    var refusal: @Sendable (Value) -> RedisSharedStateError? = { _ in nil }
   }
 
   private let encode: @Sendable (Value) -> Coded<Data>

@@ -35,10 +35,6 @@ struct RepairState: Sendable {
     let grace: Grace
     let stored: StoredValue
     fileprivate(set) var isOver = false
-
-    init(grace: Grace, stored: StoredValue) {
-      (self.grace, self.stored) = (grace, stored)
-    }
   }
 
   private(set) var repair: Repair?

@@ -392,8 +392,6 @@ struct LogBudget: Sendable {
 
   private var periods: [String: (start: Instant, count: Int)] = [:]
 
-  init() {}
-
   /// Notes an event of this kind, and returns how to log it.
   mutating func spend(on kind: String, now: Instant) -> Verdict {
     var period = periods[kind] ?? (now, 0)

@@ -16,12 +16,10 @@ struct ChangeMessage: Equatable, Sendable {
   var meta: Meta
   var content: Content
 
-  init(meta: Meta, content: Content) {
-    (self.meta, self.content) = (meta, content)
-  }
-
   var revision: Revision { meta.revision }
+}
 
+extension ChangeMessage {
   /// Reads a payload; `nil` for an unknown version or a malformed header. Such messages are counted and ignored.
   init?(payload: Data) {
     let parsed: (meta: Meta, form: UInt8, length: Int)? = payload.withUnsafeBytes { bytes in

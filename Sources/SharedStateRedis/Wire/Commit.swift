@@ -48,7 +48,7 @@ struct Commit: Sendable {
   /// The writer: label, host, process and nonce, without spaces.
   var writer: String
   /// How long the value lives, in milliseconds; 0: forever, or as long as another writer has set.
-  var timeToLive: UInt64
+  var timeToLive: UInt64 = 0
   /// The lineage of the expected version; `nil`: any.
   var seen: Lineage?
   /// The lineage of the new version; `nil`: it names no lines.
@@ -65,32 +65,6 @@ struct Commit: Sendable {
   /// For how long the server reserves the value for the writer if the commit conflicts, in milliseconds; 0: it does
   /// not.
   var reservation: UInt64 = 0
-
-  init(
-    names: KeyNames,
-    content: Content,
-    condition: Condition,
-    floor: Revision,
-    operation: Operation,
-    writer: String,
-    timeToLive: UInt64 = 0,
-    seen: Lineage? = nil,
-    lineage: Lineage.Draft? = nil,
-    basis: Data? = nil,
-    secret: Secret? = nil
-  ) {
-    self.secret = secret
-    self.names = names
-    self.content = content
-    self.condition = condition
-    self.floor = floor
-    self.operation = operation
-    self.writer = writer
-    self.timeToLive = timeToLive
-    self.seen = seen
-    self.lineage = lineage
-    self.basis = basis
-  }
 }
 
 /// The document of a version that only a service has, on its way to the key that keeps it.
@@ -105,10 +79,6 @@ struct KeptBase: Hashable, Sendable {
   var key: String
   /// `nil` if the value was deleted.
   var document: Data?
-
-  init(key: String, document: Data?) {
-    (self.key, self.document) = (key, document)
-  }
 
   /// What is stored at a key of this kind.
   static func content(_ stored: Data?, maximumBytes: Int) -> StoredValue.Content? {
@@ -147,8 +117,4 @@ struct CommitShortfall: Hashable, Sendable {
   /// The Redis command that the server has refused.
   let command: String
   let error: RedisSharedStateError
-
-  init(command: String, error: RedisSharedStateError) {
-    (self.command, self.error) = (command, error)
-  }
 }

@@ -31,22 +31,4 @@ struct Restore: Hashable, Sendable {
       }
     return ChangeMessage(meta: meta, content: content)
   }
-
-  init(
-    names: KeyNames,
-    content: StoredValue.Content,
-    meta: Meta,
-    isLarge: Bool,
-    expected: Meta? = nil,
-    basis: Data? = nil,
-    secret: Secret? = nil
-  ) {
-    self.secret = secret
-    self.names = names
-    self.content = content
-    self.meta = meta
-    self.isLarge = isLarge
-    self.expected = expected
-    self.basis = basis
-  }
 }

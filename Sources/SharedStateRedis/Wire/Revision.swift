@@ -51,9 +51,4 @@ struct Operation: Hashable, Sendable {
   let writer: String
   /// Counts the writer's commits.
   let number: UInt64
-
-  init(writer: String, number: UInt64) {
-    self.writer = writer
-    self.number = number
-  }
 }

@@ -11,11 +11,9 @@ struct StoredSummary: Hashable, Sendable {
   /// Whether nothing is stored, and nothing is missing either. An empty document, which no encoder makes, counts as
   /// nothing where there is no meta.
   var isAbsent: Bool { length == 0 && meta?.kind != .set }
+}
 
-  init(meta: Meta?, length: Int?, listeners: Int? = nil) {
-    (self.meta, self.length, self.listeners) = (meta, length, listeners)
-  }
-
+extension StoredSummary {
   /// The summary of a known value.
   init(of stored: StoredValue, listeners: Int? = nil) {
     let length: Int? =
@@ -48,11 +46,6 @@ struct StoredValue: Hashable, Sendable {
   /// `nil` when this library has not written the value, or its meta is malformed.
   var meta: Meta?
   var content: Content
-
-  init(meta: Meta?, content: Content) {
-    self.meta = meta
-    self.content = content
-  }
 
   /// ``Revision/none`` for a value that another program has written.
   var revision: Revision { meta?.revision ?? .none }

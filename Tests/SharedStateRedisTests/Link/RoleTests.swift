@@ -87,7 +87,7 @@ struct RoleTests {
     /// Answers what was sent last, and returns the step after the effects of that.
     mutating func nextAfterReplies() -> String {
       let arrivals = PerConnection { purpose in
-        Arrivals(sent[purpose].map { RedisEvent.reply(id: $0.id, reply(to: $0.command)) }, hasHeard: true)
+        Arrivals(events: sent[purpose].map { RedisEvent.reply(id: $0.id, reply(to: $0.command)) }, hasHeard: true)
       }
       return nextAfterEffects(after: .arrived(arrivals))
     }
@@ -206,7 +206,7 @@ struct RoleTests {
     var thread = try Thread()
     #expect(thread.connect() == "exchange on w: secret, s: subscribe")
     let refusal = RedisEvent.reply(id: 1, .failure(.permissionDenied(operation: "SUBSCRIBE")))
-    let arrivals = PerConnection { $0 == .subscriber ? Arrivals([refusal]) : Arrivals() }
+    let arrivals = PerConnection { $0 == .subscriber ? Arrivals(events: [refusal]) : Arrivals() }
     #expect(thread.nextAfterEffects(after: .arrived(arrivals)) == "exchange on w: , s: ")
     thread.now = thread.now + .seconds(2)
     #expect(thread.until.map { $0 <= thread.now } == true)
@@ -222,7 +222,7 @@ struct RoleTests {
     let reply = CommitReply.committed(revision: Revision(1), parent: .none)
     let request = try #require(thread.sentCommit)
     let arrivals = PerConnection {
-      $0 == .writer ? Arrivals([.reply(id: request, .commit(reply))]) : Arrivals(failure: broken)
+      $0 == .writer ? Arrivals(events: [.reply(id: request, .commit(reply))]) : Arrivals(failure: broken)
     }
     #expect(thread.nextAfterEffects(after: .arrived(arrivals)) == "close s w")
     #expect(thread.link.pendingChanges == 0)
