@@ -188,34 +188,29 @@ extension RedisStore.Report: Encodable {
 }
 
 extension RedisStore.Report.Failure: Encodable {
-  private enum Keys: CodingKey {
-    case code, message, since
-  }
-
   /// Encodes the error's code and message, and since when the share has one.
   public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: Keys.self)
-    try container.encode(error.code.description, forKey: .code)
-    try container.encode(error.description, forKey: .message)
-    try container.encode(since, forKey: .since)
+    try EncodedError(error, since: since).encode(to: encoder)
+  }
+}
+
+/// An error as it is encoded in a report.
+private struct EncodedError: Encodable {
+  let code: String
+  let message: String
+  let since: Date?
+
+  init(_ error: RedisSharedStateError, since: Date? = nil) {
+    (code, message, self.since) = (error.code.description, error.description, since)
   }
 }
 
 /// A status or a health as it is encoded in a report: a word, and what belongs to it.
 private struct EncodedState: Encodable {
-  struct Reason: Encodable {
-    let code: String
-    let message: String
-
-    init(_ error: RedisSharedStateError) {
-      (code, message) = (error.code.description, error.description)
-    }
-  }
-
   let state: String
   var attempt: Int?
   var since: Date?
-  var reason: Reason?
+  var reason: EncodedError?
 
   init(_ status: RedisStore.Status) {
     switch status {
@@ -224,7 +219,7 @@ private struct EncodedState: Encodable {
     case .connected: state = "connected"
     case .stopped: state = "stopped"
     case .reconnecting(let attempt, let error):
-      (state, self.attempt, reason) = ("reconnecting", attempt, Reason(error))
+      (state, self.attempt, reason) = ("reconnecting", attempt, EncodedError(error))
     }
   }
 
@@ -232,8 +227,8 @@ private struct EncodedState: Encodable {
     switch health {
     case .live: state = "live"
     case .stopped: state = "stopped"
-    case .stale(let since, let error): (state, self.since, reason) = ("stale", since, Reason(error))
-    case .neverConnected(let error): (state, reason) = ("neverConnected", error.map(Reason.init))
+    case .stale(let since, let error): (state, self.since, reason) = ("stale", since, EncodedError(error))
+    case .neverConnected(let error): (state, reason) = ("neverConnected", error.map { EncodedError($0) })
     }
   }
 }
