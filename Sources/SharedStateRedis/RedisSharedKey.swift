@@ -186,7 +186,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
   }
 
   /// The expression that makes the key.
-  public var description: String { ".redis(\(String(reflecting: name)))" }
+  public var description: String { expression }
 
   /// The box that the store's registry holds.
   @_documentation(visibility: private)
@@ -220,19 +220,16 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
   /// A thousand years in milliseconds: a script's numbers cannot represent a later expiry.
   private static var longestTimeToLive: Double { 31_556_952_000_000 }
 
-  /// The rules that the replica of the value follows.
   var policy: ReplicaPolicy {
-    ReplicaPolicy(
-      conflict: options.conflict,
-      dataLoss: store.dataLoss,
-      timeToLive: options.timeToLive.map { UInt64(min(max(1, $0 / .milliseconds(1)), Self.longestTimeToLive)) } ?? 0,
-      detectsForeignEdits: options.detectsForeignEdits,
-      access: store.access,
-      maximumBytes: options.maximumBytes,
-      inlineLimit: store.inlineLimit,
-      replicas: options.replicas,
-      writer: store.writer
-    )
+    var policy = defaultPolicy
+    policy.conflict = options.conflict
+    if let timeToLive = options.timeToLive {
+      policy.timeToLive = UInt64(min(max(1, timeToLive / .milliseconds(1)), Self.longestTimeToLive))
+    }
+    policy.detectsForeignEdits = options.detectsForeignEdits
+    policy.maximumBytes = options.maximumBytes
+    policy.replicas = options.replicas
+    return policy
   }
 
   func coder(

@@ -34,21 +34,10 @@ private struct DocumentKey<Value: Sendable>: ReplicatedKey {
   let isRequired: Bool
   let decode: @Sendable (Data) throws(RedisSharedStateError) -> Value
 
-  var description: String { ".redis(\(String(reflecting: name)))" }
   var access: RedisAccess { .readOnly }
   var valueType: String? { nil }
   var isPlain: Bool { false }
-
-  var policy: ReplicaPolicy {
-    ReplicaPolicy(
-      dataLoss: store.dataLoss,
-      access: access,
-      // As much as a key reads by default.
-      maximumBytes: 1 << 20,
-      inlineLimit: store.inlineLimit,
-      writer: store.writer
-    )
-  }
+  var policy: ReplicaPolicy { defaultPolicy }
 
   func coder(
     completedBy defaultValue: Value?,

@@ -4,13 +4,14 @@ import SharedStateDependencies
 import Synchronization
 
 /// A value in Redis, and what its documents are.
-protocol ReplicatedKey: Sendable, CustomStringConvertible {
+protocol ReplicatedKey: Sendable {
   associatedtype Value: Sendable
 
   var name: String { get }
   var store: RedisStore { get }
   /// Whether the value is only read.
   var access: RedisAccess { get }
+  /// The rules that the replica of the value follows.
   var policy: ReplicaPolicy { get }
   /// The type that all shares of the name must have; `nil`: any.
   var valueType: String? { get }
@@ -30,6 +31,16 @@ protocol ReplicatedKey: Sendable, CustomStringConvertible {
 
   /// What to show where nothing is stored.
   func value(ofAbsent initialValue: Value) throws(RedisSharedStateError) -> Value
+}
+
+extension ReplicatedKey {
+  /// The expression that makes the key.
+  var expression: String { ".redis(\(String(reflecting: name)))" }
+
+  /// The policy of a key with the default options.
+  var defaultPolicy: ReplicaPolicy {
+    ReplicaPolicy(dataLoss: store.dataLoss, access: access, inlineLimit: store.inlineLimit, writer: store.writer)
+  }
 }
 
 /// Keeps the value of one box in Redis: joins the box to its replica, encodes and decodes.
@@ -211,7 +222,7 @@ final class RedisPersistence<Key: ReplicatedKey>: ReplicatedPersistence, Replica
     key.store.telemetry.errorIsUnread(message, of: key.name)
   }
 
-  var keyDescription: String { key.description }
+  var keyDescription: String { key.expression }
 
   func isBlocked(by code: BlockedCode, share: String, sharedAt place: String?) {
     key.store.link.isBlocked(by: code, of: key.name, sharedAt: place)
