@@ -176,11 +176,6 @@ check-api:
 	@scripts/require hiredis openssl
 	scripts/check-api
 
-# The benchmarks use internals of the library, so a change of those may break them.
-check-benchmarks:
-	@scripts/require hiredis openssl
-	swift build --package-path Benchmarks $(QUIET) $(BUILD_FLAGS)
-
 # Uses what check-consumers has built.
 check-core: check-consumers
 	scripts/check-core
@@ -220,6 +215,12 @@ check-examples:
 	$(TEST_ENVIRONMENT) scripts/run-tests 5 swift test --skip-build $(FLAGS_SERVICE_FLAGS)
 	swift build --build-tests $(EXAMPLES_FLAGS)
 	$(TEST_ENVIRONMENT) scripts/run-tests 5 swift test --skip-build $(EXAMPLES_FLAGS)
+
+# The benchmarks use internals of the library, so a change of those may break them. They share the library with the
+# packages above.
+check-benchmarks:
+	@scripts/require hiredis openssl
+	swift build --package-path Benchmarks --scratch-path $(CURDIR)/.build-consumers
 
 # Tests that start their own program again and wait for its exit. Under the sanitizer, the runner waits for children in
 # a way that never ends while the sanitizer or other tests have children. These tests run in the ordinary run only.
