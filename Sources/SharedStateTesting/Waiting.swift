@@ -10,6 +10,17 @@ public import Testing
   package let patience = Duration.seconds(60)
 #endif
 
+/// How often a test repeats what only many repetitions show.
+///
+/// - Parameter sanitized: How often under the thread sanitizer, where they take ten times as long; `nil`: a tenth of it.
+package func repetitions(_ count: Int, sanitized: Int? = nil) -> Int {
+  #if THREAD_SANITIZER
+    sanitized ?? count / 10
+  #else
+    count
+  #endif
+}
+
 /// The error of a wait for a condition that did not come true in time, or before its task was cancelled.
 package struct WaitedInVain: Error, CustomStringConvertible {
   package let description: String

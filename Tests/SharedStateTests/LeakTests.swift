@@ -32,19 +32,12 @@ struct LeakTests {
     var isInhabited: Bool { houses > 0 }
   }
 
-  #if THREAD_SANITIZER
-    // A million take minutes, in which other tests lack the thread.
-    private static let storages = 100
-  #else
-    private static let storages = 1_000
-  #endif
-
   // Every leftover of a share, of its projection, its box or its observers holds the value, so it is enough to count
   // the values.
   @Test("A million shares leave nothing behind")
   func millionShares() async {
     let census = Census()
-    for _ in 0..<Self.storages {
+    for _ in 0..<repetitions(1_000) {
       weak var storage: InMemoryStorage?
       do {
         let newStorage = InMemoryStorage()

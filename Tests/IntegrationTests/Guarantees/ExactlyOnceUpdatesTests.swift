@@ -195,11 +195,7 @@ struct ExactlyOnceUpdatesTests {
     #expect((done...done + unknown).contains(total))
   }
 
-  #if THREAD_SANITIZER
-    private let total = 3_000
-  #else
-    private let total = 100_000
-  #endif
+  private let total = repetitions(100_000, sanitized: 3_000)
 
   @Test(
     "Three services count to the exact total while their connections are killed",

@@ -16,14 +16,9 @@ struct ForkTests {
     var text = ""
   }
 
-  #if THREAD_SANITIZER
-    // Still more than any service remembers one by one.
-    private static let manyChanges = 60
-    private static let changesOfReign = 3
-  #else
-    private static let manyChanges = 1_000
-    private static let changesOfReign = 20
-  #endif
+  /// More than any service remembers one by one.
+  private static let manyChanges = repetitions(1_000, sanitized: 60)
+  private static let changesOfReign = repetitions(20, sanitized: 3)
 
   @Test(
     "AcknowledgedSurvives: every change of either side survives, whatever their number and the value's size",

@@ -57,12 +57,8 @@ struct HealthTests {
     #expect(store.health == .stopped)
   }
 
-  #if THREAD_SANITIZER
-    // Still more than one request reads.
-    private static let manyValues = 1_100
-  #else
-    private static let manyValues = 3_000
-  #endif
+  /// More than one request reads.
+  private static let manyValues = repetitions(3_000, sanitized: 1_100)
 
   @Test("A store with many values shows all of them after it connects or reconnects", arguments: BackendKind.allCases)
   func manyValues(kind: BackendKind) async throws {

@@ -130,13 +130,3 @@ private func first<Elements: AsyncSequence & Sendable>(
 extension Optional<String> {
   fileprivate var joined: String { self ?? "" }
 }
-
-/// How often a test repeats what only many repetitions show: a tenth of that under the thread sanitizer, where they take
-/// ten times as long.
-func repetitions(_ count: Int) -> Int {
-  #if THREAD_SANITIZER
-    count / 10
-  #else
-    count
-  #endif
-}

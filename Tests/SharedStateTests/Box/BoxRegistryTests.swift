@@ -175,17 +175,11 @@ struct BoxRegistryTests {
     #expect(registry.count == 0)
   }
 
-  #if THREAD_SANITIZER
-    private static let manyShares = 10_000
-  #else
-    private static let manyShares = 100_000
-  #endif
-
   @Test("The registry is empty after many shares of one key are released")
   func manyShares() async throws {
     let backend = ScriptedBackend<Int>()
     let registry = BoxRegistry.current
-    for number in 0..<Self.manyShares {
+    for number in 0..<repetitions(100_000) {
       let shared = Shared(wrappedValue: number, .scripted(backend))
       if number % 1000 == 0 { shared.withLock { $0 += 1 } }
     }
