@@ -69,8 +69,8 @@ public struct FileStorageError: Error, Hashable, Sendable, LocalizedError, Custo
     Self(
       .changedElsewhere,
       path,
-      "'\(path)' was changed by another program since it was read, and was not replaced. "
-        + "Its value replaces the change that was to be saved."
+      "Another program has changed or deleted '\(path)' since it was read. "
+        + "The change that was to be saved was discarded."
     )
   }
 

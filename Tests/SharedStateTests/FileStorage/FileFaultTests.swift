@@ -99,7 +99,7 @@ struct FileFaultTests {
 
   // MARK: Saving
 
-  @Test("A save does not replace what another program has written since, and says so")
+  @Test("A save does not replace what another program has written or deleted since, and says so")
   func unseenEdit() async throws {
     files.isSilent = true
     edit("[1]")
@@ -120,6 +120,7 @@ struct FileFaultTests {
     files.files.remove(url.path)
     await #expect(throws: FileStorageError.changedElsewhere(path: url.path)) { try await numbers.save() }
     #expect(text == nil)
+    try await wait(for: [], in: numbers)
   }
 
   @Test("An edit that one share has read is seen by the others, which would replace it")
