@@ -13,7 +13,7 @@ extension HiredisConnection {
     if missing.count > 1 {
       // A server that has lost everything is asked once, not for each key.
       encoder.exist(missing.lazy.map { read.keys[$0].value })
-      expectations.append(.existing(read, indices: missing))
+      expectedReplies.append(.existing(read, indices: missing))
       read.outstanding += 1
     } else {
       for index in missing { askForType(of: read, index) }
@@ -68,7 +68,7 @@ extension HiredisConnection {
     } else if reply.isEqual(to: "string") {
       if read.allowsReread() {
         encoder.read(CollectionOfOne(read.keys[index]))
-        expectations.append(.value(read, index: index))
+        expectedReplies.append(.value(read, index: index))
         read.outstanding += 1
       }
     } else if !reply.isEqual(to: "none") {
@@ -91,7 +91,7 @@ extension HiredisConnection {
 
   private func askForType(of read: PendingRead, _ index: Int) {
     encoder.type(of: read.keys[index])
-    expectations.append(.type(read, index: index))
+    expectedReplies.append(.type(read, index: index))
     read.outstanding += 1
   }
 

@@ -4,10 +4,10 @@ extension HiredisConnection {
     requirePurpose(.writer)
     if let mark = wait.mark {
       encoder.mark(mark)
-      expectations.append(.mark)
+      expectedReplies.append(.mark)
     }
     encoder.wait(for: wait.replicas)
-    expectations.append(.acknowledgements(id: id, wait.replicas))
+    expectedReplies.append(.acknowledgements(id: id, wait.replicas))
   }
 
   func handleAcknowledgements(

@@ -15,19 +15,19 @@ extension HiredisConnection {
       for kept in commit.kept {
         encoder.keep(kept)
         // What a server does not keep, it is asked for without success.
-        expectations.append(.ignored)
+        expectedReplies.append(.ignored)
       }
-      if encoder.stage(commit) { expectations.append(.staging) }
+      if encoder.stage(commit) { expectedReplies.append(.staging) }
     }
     encoder.commit(commit, bySource: attempt.isBySource)
-    expectations.append(.commit(batch: batch, index: index, attempt: attempt))
+    expectedReplies.append(.commit(batch: batch, index: index, attempt: attempt))
   }
 
   func addRestores(_ batch: [RedisRequest], _ indices: Range<Int>, _ attempt: ScriptAttempt) {
     requirePurpose(.writer)
     let restores = batch[indices].compactMap { if case .restore(let restore) = $0.command { restore } else { nil } }
     encoder.restore(restores, bySource: attempt.isBySource)
-    expectations.append(.restores(batch: batch, indices: indices, attempt: attempt))
+    expectedReplies.append(.restores(batch: batch, indices: indices, attempt: attempt))
   }
 
   /// The restores, from `start`, that one call of the script handles: all of one kind. Large ones are sent alone.

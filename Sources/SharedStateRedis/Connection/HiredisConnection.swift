@@ -18,7 +18,7 @@ final class HiredisConnection: RedisConnection {
   /// Why tracking was refused.
   private var trackingFailure: RedisReply?
   private var report: VitalsReport
-  var expectations = Deque<Expectation>()
+  var expectedReplies = Deque<ExpectedReply>()
   /// The events that have arrived and were not returned yet.
   private var events: [RedisEvent] = []
   private var failure: RedisSharedStateError?
@@ -61,7 +61,7 @@ final class HiredisConnection: RedisConnection {
   }
 
   func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
-    let isIdle = expectations.first == nil
+    let isIdle = expectedReplies.first == nil
     var index = requests.startIndex
     while index < requests.endIndex {
       let restores = Self.restores(in: requests, from: index)
@@ -108,44 +108,44 @@ final class HiredisConnection: RedisConnection {
     switch batch[index].command {
     case .ping:
       encoder.ping()
-      expectations.append(.pong(id: id))
+      expectedReplies.append(.pong(id: id))
     case .role:
       encoder.role()
-      expectations.append(.role(id: id))
+      expectedReplies.append(.role(id: id))
     case .vitals:
       encoder.info("replication")
-      expectations.append(.information(.replication))
+      expectedReplies.append(.information(.replication))
       encoder.info("stats")
-      expectations.append(.information(.statistics, completes: id))
+      expectedReplies.append(.information(.statistics, completes: id))
     case .secret(let key, let candidate):
       requirePurpose(.writer)
       if let candidate {
         // A user without the right to store it may still read it.
         encoder.store(candidate, at: key)
-        expectations.append(.ignored)
+        expectedReplies.append(.ignored)
       }
       encoder.get(key)
-      expectations.append(.secret(id: id))
+      expectedReplies.append(.secret(id: id))
     case .track(let redirect, let prefix):
       requirePurpose(.writer)
       encoder.track(redirect: redirect, prefix: prefix)
       tracksReads = prefix == nil
       if tracksReads {
         encoder.trackNext()
-        expectations.append(.selectiveTracking)
-        expectations.append(.rightToTrackNext(id: id))
+        expectedReplies.append(.selectiveTracking)
+        expectedReplies.append(.rightToTrackNext(id: id))
         // Otherwise the keys of a script that comes next would be tracked.
         encoder.ping()
-        expectations.append(.ignored)
+        expectedReplies.append(.ignored)
       } else {
-        expectations.append(.tracking(id: id))
+        expectedReplies.append(.tracking(id: id))
       }
     case .read(let keys):
       requirePurpose(.writer)
       guard !keys.isEmpty else { return answer(id, .values([])) }
       encoder.read(keys)
       let bound = batch[index].bound ?? .values(of: keys.count)
-      expectations.append(.values(PendingRead(id: id, keys: keys, bound: bound)))
+      expectedReplies.append(.values(PendingRead(id: id, keys: keys, bound: bound)))
     case .summarize(let keys, let listeners):
       requirePurpose(.writer)
       guard !keys.isEmpty else { return answer(id, .summaries([])) }
@@ -157,15 +157,15 @@ final class HiredisConnection: RedisConnection {
     case .base(let key, let maximumBytes):
       requirePurpose(.writer)
       encoder.read(key, maximumBytes: maximumBytes)
-      expectations.append(.base(id: id, maximumBytes: maximumBytes))
+      expectedReplies.append(.base(id: id, maximumBytes: maximumBytes))
     case .document(let key, let maximumBytes):
       requirePurpose(.writer)
       if tracksReads {
         encoder.trackNext()
-        expectations.append(.ignored)
+        expectedReplies.append(.ignored)
       }
       encoder.read(key.value, maximumBytes: maximumBytes)
-      expectations.append(.base(id: id, maximumBytes: maximumBytes))
+      expectedReplies.append(.base(id: id, maximumBytes: maximumBytes))
     case .commit(let commit):
       addCommit(commit, batch, index, ScriptAttempt(), isStaged: false)
     case .restore:
@@ -176,37 +176,37 @@ final class HiredisConnection: RedisConnection {
       requirePurpose(.subscriber)
       guard !channels.isEmpty else { return answer(id, .subscribed) }
       encoder.subscribe(channels)
-      expectations.append(.confirmations(id: id, isSubscription: true, channels: channels, missing: channels.count))
+      expectedReplies.append(.confirmations(id: id, isSubscription: true, channels: channels, missing: channels.count))
     case .unsubscribe(let channels):
       requirePurpose(.subscriber)
       // Without channels the command would mean all of them.
       guard !channels.isEmpty else { return answer(id, .unsubscribed) }
       encoder.unsubscribe(channels)
-      expectations.append(.confirmations(id: id, isSubscription: false, channels: channels, missing: channels.count))
+      expectedReplies.append(.confirmations(id: id, isSubscription: false, channels: channels, missing: channels.count))
     }
   }
 
   /// Tracks keys, before anything is read, so that every later write is reported. The permission was checked when
   /// tracking was turned on.
-  private func track(_ keys: [KeyNames], _ expectation: Expectation) {
+  private func track(_ keys: [KeyNames], _ expectation: ExpectedReply) {
     if tracksReads {
       encoder.trackNext()
-      expectations.append(.ignored)
+      expectedReplies.append(.ignored)
     }
     encoder.exist(keys.lazy.map(\.value))
-    expectations.append(expectation)
+    expectedReplies.append(expectation)
   }
 
   private func addSummary(_ pending: PendingSummaries) {
     for key in pending.keys {
       encoder.length(of: key)
-      expectations.append(.length(pending))
+      expectedReplies.append(.length(pending))
     }
     encoder.readMetas(pending.keys)
-    expectations.append(.metas(pending))
+    expectedReplies.append(.metas(pending))
     guard pending.asksForListeners else { return }
     encoder.listeners(to: pending.keys)
-    expectations.append(.listeners(pending))
+    expectedReplies.append(.listeners(pending))
   }
 
   func requirePurpose(_ required: ConnectionPurpose) {
@@ -220,7 +220,7 @@ final class HiredisConnection: RedisConnection {
       subject.kind == .key, !subject.names.isEmpty
     {
       encoder.rights(of: user)
-      expectations.append(.rights(id: id, error))
+      expectedReplies.append(.rights(id: id, error))
     } else {
       events.append(.reply(id: id, reply))
     }
@@ -247,12 +247,12 @@ final class HiredisConnection: RedisConnection {
   private func expectNext() {
     // Messages are pushed to a subscriber at any time, so its bound is always the same.
     guard purpose == .writer else { return }
-    stream.bound = expectations.first?.bound ?? .word
+    stream.bound = expectedReplies.first?.bound ?? .word
   }
 
   private func match(_ reply: RedisReplyView) throws(RedisSharedStateError) {
     if purpose == .subscriber, reply.kind == .array, try handlePush(reply) { return }
-    guard let expectation = expectations.popFirst() else {
+    guard let expectation = expectedReplies.popFirst() else {
       throw .protocolViolation(reason: "a reply arrived without a request")
     }
     switch expectation {
@@ -346,14 +346,14 @@ final class HiredisConnection: RedisConnection {
     let isSharded = kind.isEqual(to: "sunsubscribe")
     guard
       isSubscription || isSharded || kind.isEqual(to: "unsubscribe"),
-      case .confirmations(let id, isSubscription, let channels, let missing) = expectations.first
+      case .confirmations(let id, isSubscription, let channels, let missing) = expectedReplies.first
       // The server unsubscribes a client by itself when another node gets the slot of the channel.
     else { throw isSharded ? .moved : Self.unknownReply("SUBSCRIBE") }
     if missing > 1 {
-      expectations[0] =
+      expectedReplies[0] =
         .confirmations(id: id, isSubscription: isSubscription, channels: channels, missing: missing - 1)
     } else {
-      _ = expectations.popFirst()
+      _ = expectedReplies.popFirst()
       answer(id, isSubscription ? .subscribed : .unsubscribed)
     }
     return true

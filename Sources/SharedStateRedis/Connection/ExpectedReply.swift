@@ -1,5 +1,5 @@
 /// A reply, or a confirmation, that is still to come, and what it belongs to.
-enum Expectation {
+enum ExpectedReply {
   case pong(id: UInt64)
   case role(id: UInt64)
   /// A part of the server's vitals; with an ID the last part, behind which they are complete.
