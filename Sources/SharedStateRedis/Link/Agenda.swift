@@ -1,5 +1,3 @@
-import HeapModule
-
 /// What a link does later for single values: one moment for each value and cause.
 struct Agenda: Sendable {
   typealias ReplicaID = LinkState.ReplicaID
@@ -27,26 +25,16 @@ struct Agenda: Sendable {
     let cause: Cause
   }
 
-  private struct Entry: Comparable, Sendable {
-    let at: Instant
-    let number: UInt64
-    let item: Item
-
-    static func < (lhs: Entry, rhs: Entry) -> Bool { (lhs.at, lhs.number) < (rhs.at, rhs.number) }
-  }
-
   private var moments: [Item: Instant] = [:]
-  /// The earliest first. An item that was put off or cancelled may have entries that are out of date.
-  private var entries = Heap<Entry>()
-  private var lastNumber: UInt64 = 0
+  private var timer = TimerQueue<Item>()
   /// Items whose time begins with the next pass of the link's thread.
   private var requested: [Item: Duration] = [:]
 
   /// How many entries it takes up.
-  var countOfEntries: Int { entries.count + requested.count }
+  var countOfEntries: Int { timer.count + requested.count }
 
   /// When the next item may be due.
-  var next: Instant? { entries.min?.at }
+  var next: Instant? { timer.next }
 
   /// Whether any item with one of these causes is planned.
   func contains(_ causes: [Cause]) -> Bool {
@@ -64,7 +52,9 @@ struct Agenda: Sendable {
     let isNext = next.map { moment < $0 } ?? true
     let before = moments.updateValue(moment, forKey: item)
     // An item that was put off keeps its entry, so that a value that is written all the time has one.
-    if before.map({ moment < $0 }) ?? true { insert(item, at: moment) }
+    if before.map({ moment < $0 }) ?? true {
+      timer.add(item, at: moment, of: moments.count) { moments[$0] }
+    }
     return isNext
   }
 
@@ -92,26 +82,8 @@ struct Agenda: Sendable {
 
   /// Takes an item that is due; `nil` if there is none.
   mutating func popDue(now: Instant) -> Item? {
-    while let entry = entries.min, entry.at <= now {
-      entries.removeMin()
-      guard let at = moments[entry.item] else { continue }
-      if at <= now {
-        moments[entry.item] = nil
-        return entry.item
-      }
-      insert(entry.item, at: at)
-    }
-    return nil
-  }
-
-  private mutating func insert(_ item: Item, at moment: Instant) {
-    lastNumber += 1
-    entries.insert(Entry(at: moment, number: lastNumber, item: item))
-    guard entries.count > 2 * moments.count + 64 else { return }
-    var kept: [Item: Entry] = [:]
-    for entry in entries.unordered where moments[entry.item] != nil {
-      if kept[entry.item].map({ entry < $0 }) ?? true { kept[entry.item] = entry }
-    }
-    entries = Heap(kept.values)
+    let item = timer.popDue(now: now) { moments[$0] }
+    if let item { moments[item] = nil }
+    return item
   }
 }

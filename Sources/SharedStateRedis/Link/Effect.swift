@@ -13,14 +13,17 @@ extension LinkState {
     /// Release the box, which has no unacknowledged change any more.
     case settled(ReplicaID, RetainedBox?)
     /// Resume waiters: after all earlier effects for the replica in `of`, or immediately if it is `nil`.
-    case resume([WaiterID], RedisSharedStateError?, of: ReplicaID?, [WaiterCallback])
+    case resume([WaiterID], RedisSharedStateError?, of: ReplicaID?, [Waiter])
+    /// Resume those of these waiters that still wait, after all earlier effects for the replica.
+    case resumeKeptBack([WaiterID], of: ReplicaID)
     /// Answers a read of a value that is not shared. The callbacks of keys that are built on a Redis key decode the
     /// document.
     case answer(WaiterID, Result<StoredValue?, RedisSharedStateError>, WaiterCallback)
     /// Wake the thread: it has something to do.
     case wake
-    /// Log the phase of the session. One that is connected is live.
-    case sessionChanged(Session)
+    /// Log the phase of the session. One that is connected is live. The status is published before, if that has not
+    /// happened yet.
+    case sessionChanged(Session, isLive: Bool, number: UInt64)
     /// Publish the phase of the session, and whether it is live, unless one with a higher number was published.
     case statusChanged(Session, isLive: Bool, number: UInt64)
     case incident(name: String, Replica.Incident)
@@ -90,6 +93,7 @@ extension LinkState.Effect {
     switch self {
     case .wake, .statusChanged: .anywhere
     case .resume(_, _, let id, _): id.map { .behind(.value($0)) } ?? .anywhere
+    case .resumeKeptBack(_, let id): .behind(.value(id))
     case .settled(let id, let box): box?.isLast ?? false ? .inside(.value(id)) : .anywhere
     // A status that was decided behind a value is shown behind it.
     case .show(let id, _, _), .encode(let id, _, _, _), .status(let id, _, _, _): .inside(.value(id))
@@ -124,7 +128,7 @@ extension LinkState.Effect {
   /// value.
   func isQuick(showsPlainValues: Bool) -> Bool {
     switch self {
-    case .status, .resume: true
+    case .status, .resume, .resumeKeptBack: true
     case .show(_, let toShow, let reference):
       showsPlainValues && reference.isPlain && toShow.state.content.size <= 256
     default: false

@@ -170,12 +170,18 @@ extension Link {
       return encoded.map { .encoded(id, $0, isQuick: .now - began < quickEncoding) } ?? .locked(id)
     case .status(_, let change, let reference, let number): reference.attachment?.show(change, number: number)
     case .settled: break
-    case .resume(_, let error, _, let callbacks):
-      for callback in callbacks { callback(error.map(Result.failure) ?? .success(nil)) }
+    case .resume(_, let error, _, let waiters):
+      for waiter in waiters { waiter.callback(error.map(Result.failure) ?? .success(nil)) }
+    case .resumeKeptBack(let ids, _):
+      for waiter in guarded.withLock({ $0.state.takeKeptBack(ids) }) {
+        waiter.callback(waiter.outcome.map { $0.map { nil } } ?? .success(nil))
+      }
     case .answer(_, let result, let callback): callback(result)
     case .wake: waker.wake()
     case .statusChanged(let session, let isLive, let number): onStatusChange(session, isLive, number)
-    case .sessionChanged(let session): telemetry.sessionChanged(session)
+    case .sessionChanged(let session, let isLive, let number):
+      onStatusChange(session, isLive, number)
+      telemetry.sessionChanged(session)
     case .incident(let name, let incident): telemetry.happened(incident, to: name)
     case .tooFewReplicas(let error): telemetry.tooFewReplicas(error)
     case .losesAgain(let name): telemetry.losesAgain(name)
@@ -232,8 +238,16 @@ extension EffectQueues {
       beginImmediate(owner, for: &remaining)
       remaining.immediate.append(effect)
     case .behind(let owner), .inside(let owner):
+      var effect = effect
+      switch effect {
       // The value is not shown before the slow code has ended.
-      if case .show(let id, _, _) = effect, isSlow(owner) { link.keptBack(id) }
+      case .show(let id, _, _) where isSlow(owner): link.keptBack(id)
+      // Nor may the code keep a caller beyond its deadline.
+      case .resume(let ids, let error, let id?, let waiters):
+        link.keepBack(ids, waiters, error)
+        effect = .resumeKeptBack(ids, of: id)
+      default: break
+      }
       if let dropped = append(effect, of: owner, now: .now) { remaining.dropped.append(dropped) }
     }
   }

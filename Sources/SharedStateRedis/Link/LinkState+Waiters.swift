@@ -3,16 +3,7 @@ import SharedState
 
 /// Waiters for a replica or for an answer, each with a deadline.
 extension LinkState {
-  /// Waits for an outcome: of an operation on a replica, or of a read without one.
-  struct Waiter: Sendable {
-    let replica: ReplicaID?
-    let operation: String
-    let callback: WaiterCallback
-    /// The atomic update that has to run first.
-    var update: AtomicUpdate?
-    /// The replicas that have to have its change.
-    var replicas: RedisReplicas = 0
-  }
+  typealias Waiter = WaitList.Waiter
 
   /// Requests to save the present value of a replica, which has this stamp.
   mutating func save(
@@ -27,7 +18,7 @@ extension LinkState {
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(
       for: id,
-      operation: "save()",
+      call: .save,
       replicas: replicas ?? optionalReplicas(of: id),
       within: timeout,
       now: now,
@@ -50,7 +41,7 @@ extension LinkState {
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(
       for: id,
-      operation: "updateAtomically()",
+      call: .update,
       replicas: optionalReplicas(of: id),
       within: timeout,
       now: now,
@@ -72,7 +63,7 @@ extension LinkState {
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(
       for: id,
-      operation: "reset()",
+      call: .reset,
       replicas: optionalReplicas(of: id),
       within: timeout,
       now: now,
@@ -90,7 +81,7 @@ extension LinkState {
     now: Instant,
     callback: @escaping WaiterCallback = { _ in }
   ) throws(RedisSharedStateError) -> WaiterID {
-    let waiter = try makeWaiter(for: id, operation: "load()", within: timeout, now: now, callback: callback)
+    let waiter = try makeWaiter(for: id, call: .load, within: timeout, now: now, callback: callback)
     begin(waiter, of: id, members[id]?.replica.load(waiter: waiter))
     return waiter
   }
@@ -102,7 +93,7 @@ extension LinkState {
     now: Instant,
     callback: @escaping WaiterCallback = { _ in }
   ) throws(RedisSharedStateError) -> WaiterID {
-    let waiter = try makeWaiter(for: nil, operation: "reading", now: now, callback: callback)
+    let waiter = try makeWaiter(for: nil, call: .read, now: now, callback: callback)
     // Without a connection, nothing else shortens the queue.
     while let oldest = onceReads.first, waiters[oldest.waiter] == nil { _ = onceReads.popFirst() }
     onceReads.append(OnceRead(names: names, waiter: waiter, maximumBytes: maximumBytes))
@@ -119,12 +110,11 @@ extension LinkState {
     callback: @escaping WaiterCallback = { _ in }
   ) -> [WaiterID] {
     var flushed: [WaiterID] = []
-    let first = waiters.next
     for id in members.ids {
       let actions = members[id]?.replica.flush(waiter: waiters.next)
       guard actions != nil || replication.change(of: id) != nil else { continue }
       let replicas = optionalReplicas(of: id)
-      let flush = Waiter(replica: id, operation: "flush()", callback: callback, replicas: replicas)
+      let flush = Waiter(call: .flush, replica: id, deadline: deadline, callback: callback, replicas: replicas)
       flushed.append(waiters.add(flush))
       // The server has the change, but too few of its replicas have it.
       if actions == nil { awaitReplicas(flushed.suffix(1), of: id) }
@@ -134,7 +124,7 @@ extension LinkState {
     if session.phase == .stopped {
       for waiter in flushed { end(waiter, .stopped) }
     } else if !flushed.isEmpty {
-      addExpiry(of: first..<waiters.next, at: deadline)
+      watch(deadline)
       for waiter in flushed { refuse(waiter) }
     }
     return flushed
@@ -162,6 +152,14 @@ extension LinkState {
     if let replica = waiters.remove(waiter)?.replica { members[replica]?.replica.forget(waiter: waiter) }
   }
 
+  /// Slow user code of the value keeps these waiters from being resumed with an outcome. Their deadlines still count.
+  mutating func keepBack(_ ids: [WaiterID], _ kept: [Waiter], _ error: RedisSharedStateError?) {
+    for (id, waiter) in zip(ids, kept) { waiters.keepBack(waiter, as: id, error.map(Result.failure) ?? .success(())) }
+  }
+
+  /// The user code has ended. Takes those of the waiters that still wait, for the caller to resume.
+  mutating func takeKeptBack(_ ids: [WaiterID]) -> [Waiter] { ids.compactMap { waiters.remove($0) } }
+
   /// Resumes a waiter with an error before its replica does.
   private mutating func end(_ waiter: WaiterID, _ error: RedisSharedStateError) {
     if let replica = waiters[waiter]?.replica { members[replica]?.replica.forget(waiter: waiter) }
@@ -174,7 +172,8 @@ extension LinkState {
   mutating func cancelUpdate(_ waiter: WaiterID) -> Bool {
     guard let known = waiters[waiter] else { return true }
     let isUnderWay =
-      known.replica.flatMap { members[$0]?.replica.isUnderWay(update: waiter) } ?? false
+      known.outcome != nil
+      || known.replica.flatMap { members[$0]?.replica.isUnderWay(update: waiter) } ?? false
       || replication.shortage(of: waiter) != nil
     forget(waiter)
     return isUnderWay
@@ -189,7 +188,7 @@ extension LinkState {
 
   mutating func makeWaiter(
     for replica: ReplicaID?,
-    operation: String,
+    call: Waiter.Call,
     replicas: RedisReplicas = 0,
     within timeout: Duration? = nil,
     now: Instant,
@@ -198,26 +197,21 @@ extension LinkState {
   ) throws(RedisSharedStateError) -> WaiterID {
     if session.phase == .stopped { throw .stopped }
     replication.use(replicas)
-    let waiter = waiters.add(
-      Waiter(replica: replica, operation: operation, callback: callback, update: update, replicas: replicas)
+    let deadline = now + (timeout ?? configuration.operationTimeout)
+    let waiter = Waiter(
+      call: call,
+      replica: replica,
+      deadline: deadline,
+      callback: callback,
+      update: update,
+      replicas: replicas
     )
-    if let timeout {
-      addExpiry(of: waiter..<waiters.next, at: now + timeout)
-    } else {
-      let deadline = now + configuration.operationTimeout
-      waiters.setDeadline(deadline, of: waiter)
-      watch(deadline)
-    }
-    return waiter
+    defer { watch(deadline) }
+    return waiters.add(waiter)
   }
 
   /// The replicas that the option of a value asks for.
   private func optionalReplicas(of id: ReplicaID) -> RedisReplicas { members[id]?.replica.policy.replicas ?? 0 }
-
-  private mutating func addExpiry(of added: Range<WaiterID>, at deadline: Instant) {
-    waiters.setDeadline(deadline, chosenFor: added)
-    watch(deadline)
-  }
 
   mutating func expireWaiters(now: Instant) {
     while let waiter = waiters.popExpired(now: now) { expire(waiter, now: now) }
@@ -229,15 +223,16 @@ extension LinkState {
   }
 
   private mutating func refuse(_ waiter: WaiterID) {
-    guard let error = session.refusal, let known = waiters[waiter], replication.shortage(of: waiter) == nil else {
-      return
-    }
+    guard let error = session.refusal, let known = waiters[waiter], known.outcome == nil,
+      replication.shortage(of: waiter) == nil
+    else { return }
     if let replica = known.replica.flatMap({ members[$0]?.replica }), replica.isUnderWay(update: waiter) { return }
     end(waiter, error)
   }
 
   private mutating func expire(_ waiter: WaiterID, now: Instant) {
     guard let known = waiters[waiter] else { return }
+    if known.outcome != nil { return resume([waiter], .timedOut(operation: known.call.rawValue)) }
     if let error = shortage(of: waiter) { return resume([waiter], error) }
     let replica = known.replica.flatMap { members[$0]?.replica }
     if let replica, replica.isUnderWay(update: waiter) {
@@ -254,7 +249,7 @@ extension LinkState {
       apply(members[id]?.replica.outpaced(error), to: id)
       return end(waiter, error)
     }
-    end(waiter, breaking?.error ?? reason ?? .timedOut(operation: known.operation))
+    end(waiter, breaking?.error ?? reason ?? .timedOut(operation: known.call.rawValue))
   }
 
   /// Why a caller waits for a commit although the server answers; `nil`: the server does not, or it is no commit that

@@ -400,9 +400,10 @@ struct LinkState: Sendable {
 
   mutating func publishStatus() {
     // Before the log, whose handler may be slow.
-    emit(.statusChanged(session, isLive: isLive, number: nextNumber()))
+    let number = nextNumber()
+    emit(.statusChanged(session, isLive: isLive, number: number))
     // Connections that are open, but not live, are no news to an operator.
-    if session.phase != .connected || isLive { emit(.sessionChanged(session)) }
+    if session.phase != .connected || isLive { emit(.sessionChanged(session, isLive: isLive, number: number)) }
     measurements.touch()
   }
 
@@ -433,18 +434,20 @@ struct LinkState: Sendable {
   ///
   /// - Parameter replica: Its earlier effects come first; `nil`: nothing has to.
   mutating func resume(_ ids: [WaiterID], _ error: RedisSharedStateError?, of replica: ReplicaID? = nil) {
-    var (known, callbacks): ([WaiterID], [WaiterCallback]) = ([], [])
+    var (known, resumed): ([WaiterID], [Waiter]) = ([], [])
     for id in ids {
       guard let waiter = waiters.remove(id) else { continue }
       replication.forget(.waiter(id))
-      guard waiter.replica != nil else {
+      if waiter.replica == nil {
         emit(.answer(id, error.map { .failure($0) } ?? .success(nil), waiter.callback))
-        continue
+      } else if waiter.outcome != nil {
+        emit(.resume([id], waiter.error(insteadOf: error), of: nil, [waiter]))
+      } else {
+        known.append(id)
+        resumed.append(waiter)
       }
-      known.append(id)
-      callbacks.append(waiter.callback)
     }
-    if !known.isEmpty { emit(.resume(known, error, of: replica, callbacks)) }
+    if !known.isEmpty { emit(.resume(known, error, of: replica, resumed)) }
   }
 
   private mutating func nextNumber() -> UInt64 {

@@ -1,13 +1,43 @@
-import DequeModule
-import HeapModule
+import SharedState
 
 /// The waiters of a link, each with a deadline.
 struct WaitList: Sendable {
   typealias WaiterID = LinkState.WaiterID
-  typealias Waiter = LinkState.Waiter
+
+  /// Waits for an outcome: of an operation on a replica, or of a read without one.
+  struct Waiter: Sendable {
+    enum Call: String, Sendable {
+      case save = "save()"
+      case update = "updateAtomically()"
+      case reset = "reset()"
+      case load = "load()"
+      case flush = "flush()"
+      case read = "reading"
+    }
+
+    let call: Call
+    let replica: LinkState.ReplicaID?
+    let deadline: Instant
+    let callback: LinkState.WaiterCallback
+    /// The atomic update that has to run first.
+    var update: AtomicUpdate?
+    /// The replicas that have to have its change.
+    var replicas: RedisReplicas = 0
+    /// The outcome, if the waiter is only kept back by user code of its value.
+    fileprivate(set) var outcome: Result<Void, RedisSharedStateError>?
+
+    /// The error to resume it with before that code has ended: what was saved is saved, but what was loaded is not shown.
+    func error(insteadOf error: RedisSharedStateError?) -> RedisSharedStateError? {
+      switch outcome {
+      case .success?: call == .load ? error : nil
+      case .failure(let known)?: known
+      case nil: error
+      }
+    }
+  }
 
   private var waiters: [WaiterID: Waiter] = [:]
-  private var deadlines = WaiterDeadlines()
+  private var timer = TimerQueue<WaiterID>()
   /// The number of the waiter that is added next.
   private(set) var next: WaiterID = 1
 
@@ -16,113 +46,34 @@ struct WaitList: Sendable {
   /// All waiters, in the order in which they have come.
   var ids: [WaiterID] { waiters.keys.sorted() }
   /// How many deadlines are remembered.
-  var countOfDeadlines: Int { deadlines.count }
+  var countOfDeadlines: Int { timer.count }
   /// The earliest deadline.
-  var earliestDeadline: Instant? { deadlines.earliest }
+  var earliestDeadline: Instant? { timer.next }
 
   /// A waiter; `nil` if it is done.
   subscript(id: WaiterID) -> Waiter? { waiters[id] }
 
-  /// Adds a waiter, which needs a deadline.
   mutating func add(_ waiter: Waiter) -> WaiterID {
     defer { next += 1 }
-    waiters[next] = waiter
+    insert(waiter, as: next)
     return next
   }
 
   /// Removes and returns a waiter; `nil` if it is done already.
   mutating func remove(_ id: WaiterID) -> Waiter? { waiters.removeValue(forKey: id) }
 
-  /// Gives a waiter a deadline by the default timeout, which makes it the last one of these.
-  mutating func setDeadline(_ deadline: Instant, of id: WaiterID) {
-    deadlines.add(id, at: deadline, of: waiters.count) { waiters[$0] != nil }
+  /// Puts back a waiter whose outcome is known. Its deadline still counts.
+  mutating func keepBack(_ waiter: Waiter, as id: WaiterID, _ outcome: Result<Void, RedisSharedStateError>) {
+    var waiter = waiter
+    waiter.outcome = outcome
+    insert(waiter, as: id)
   }
 
-  /// Gives waiters a deadline that their caller has chosen.
-  mutating func setDeadline(_ deadline: Instant, chosenFor ids: Range<WaiterID>) {
-    deadlines.add(chosen: ids, at: deadline, of: waiters.count) { waiters[$0] != nil }
-  }
+  /// Takes a waiter whose deadline has passed; it has to be removed. `nil` if there is none.
+  mutating func popExpired(now: Instant) -> WaiterID? { timer.popDue(now: now) { waiters[$0]?.deadline } }
 
-  /// Removes and returns a waiter's deadline that has passed; `nil` if there is none.
-  mutating func popExpired(now: Instant) -> WaiterID? { deadlines.popExpired(now: now) { waiters[$0] != nil } }
-}
-
-/// The deadlines of the waiters of a link. Waiters that are done stay until their deadline is the earliest one, or
-/// until there are too many of them.
-private struct WaiterDeadlines: Sendable {
-  typealias WaiterID = LinkState.WaiterID
-
-  /// The deadline of consecutive waiters: those of one flush, or a single one.
-  private struct Expiry: Comparable, Sendable {
-    let deadline: Instant
-    var waiters: Range<WaiterID>
-
-    static func < (lhs: Expiry, rhs: Expiry) -> Bool { lhs.deadline < rhs.deadline }
-  }
-
-  /// The deadlines of waiters with the default timeout, in order.
-  private var usual = Deque<(deadline: Instant, WaiterID)>()
-  /// The deadlines chosen by callers.
-  private var chosen = Heap<Expiry>()
-
-  /// How many deadlines are remembered.
-  var count: Int { usual.count + chosen.count }
-
-  /// The earliest deadline.
-  var earliest: Instant? {
-    guard let first = usual.first?.deadline else { return chosen.min?.deadline }
-    return chosen.min.map { min($0.deadline, first) } ?? first
-  }
-
-  /// Adds a waiter with the default timeout, which makes its deadline the last one of these.
-  ///
-  /// - Parameters:
-  ///   - count: How many waiters there are.
-  ///   - isWaiting: Whether a waiter is still waiting.
-  mutating func add(_ waiter: WaiterID, at deadline: Instant, of count: Int, isWaiting: (WaiterID) -> Bool) {
-    usual.append((deadline, waiter))
-    if areTooMany(usual.count, of: count) { usual.removeAll { !isWaiting($0.1) } }
-  }
-
-  /// Adds waiters whose caller has chosen the deadline.
-  ///
-  /// - Parameters:
-  ///   - count: How many waiters there are.
-  ///   - isWaiting: Whether a waiter is still waiting.
-  mutating func add(chosen added: Range<WaiterID>, at deadline: Instant, of count: Int, isWaiting: (WaiterID) -> Bool) {
-    chosen.insert(Expiry(deadline: deadline, waiters: added))
-    guard areTooMany(chosen.count, of: count) else { return }
-    chosen = Heap(chosen.unordered.filter { $0.waiters.contains(where: isWaiting) })
-  }
-
-  /// Entries of waiters that are done must not pile up behind a waiter with a distant deadline.
-  private func areTooMany(_ entries: Int, of waiters: Int) -> Bool { entries > 64 + 2 * waiters }
-
-  /// Removes and returns a waiter whose deadline has passed; `nil` if there is none.
-  ///
-  /// - Parameter isWaiting: Whether a waiter is still waiting.
-  mutating func popExpired(now: Instant, isWaiting: (WaiterID) -> Bool) -> WaiterID? {
-    while let (deadline, waiter) = usual.first {
-      let isWaiting = isWaiting(waiter)
-      guard deadline <= now || !isWaiting else { break }
-      _ = usual.popFirst()
-      if isWaiting { return waiter }
-    }
-    while var expiry = chosen.min {
-      while let waiter = expiry.waiters.first {
-        let isWaiting = isWaiting(waiter)
-        guard expiry.deadline <= now || !isWaiting else {
-          chosen.replaceMin(with: expiry)
-          return nil
-        }
-        expiry.waiters = waiter + 1..<expiry.waiters.upperBound
-        if isWaiting {
-          chosen.replaceMin(with: expiry)
-          return waiter
-        }
-      }
-      chosen.removeMin()
-    }
-    return nil
+  private mutating func insert(_ waiter: Waiter, as id: WaiterID) {
+    waiters[id] = waiter
+    timer.add(id, at: waiter.deadline, of: waiters.count) { waiters[$0]?.deadline }
   }
 }

@@ -132,6 +132,24 @@ struct SlowCodeTests {
     try await $slow.value { $0.number == 1 }
   }
 
+  @Test("A load ends at its deadline, although slow code keeps its value from being shown")
+  func loadBesideSlowDecoding() async throws {
+    let name = UUID().uuidString
+    defer { Gated.forget(name) }
+    let backend = FakeBackend()
+    let store = try backend.store { $0.operationTimeout = .seconds(1) }
+    let gate = Gated.closeDecoding(name)
+    defer { gate.open() }
+    backend.set("slow", "{\"number\":1,\"gates\":\"\(name)\"}")
+    @Shared(.redis("slow", store: store)) var slow = Gated(gates: "none")
+    try await gate.isReached()
+    let share = $slow
+    await #expect(throws: RedisSharedStateError.timedOut(operation: "load()")) { try await share.load() }
+    #expect(slow.number == 0)
+    gate.open()
+    try await $slow.value { $0.number == 1 }
+  }
+
   @Test("Slow validation delays no other value", arguments: BackendKind.allCases)
   func slowCheck(kind: BackendKind) async throws {
     let backend = try kind.make()

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import SharedState
 import SharedStateDependencies
 @testable import SharedStateRedis
@@ -17,6 +18,26 @@ struct RedisStoreTests {
     try await $limits.save()
     let document = try #require(try backend.get("limits"))
     #expect(try JSONDecoder().decode(Limits.self, from: Data(document.utf8)) == limits)
+  }
+
+  @Test("A status is published before its line is logged")
+  func statusBeforeLog() async throws {
+    for _ in 0..<50 {
+      let observed = Mutex<RedisStore?>(nil)
+      let statuses = Mutex<[RedisStore.Status?]>([])
+      defer { observed.withLock { $0 = nil } }
+      let logger = Logger.calling { message in
+        guard message.hasPrefix("Connected") else { return }
+        let status = observed.withLock { $0?.status }
+        statuses.withLock { $0.append(status) }
+      }
+      let store = try FakeBackend().store(logger: logger)
+      observed.withLock { $0 = store }
+      store.connect()
+      try await eventually("the connection is logged") { statuses.withLock { !$0.isEmpty } }
+      #expect(statuses.withLock { $0 } == [store.status])
+      await store.shutdown(within: patience)
+    }
   }
 
   @Test("The metadata of a value includes its writer, time and size", arguments: BackendKind.allCases)

@@ -103,12 +103,17 @@ struct Gated: Codable, Hashable, Sendable, ThreeWayMergeable {
 extension Logger {
   /// A logger whose every line waits at a gate.
   static func waiting(at gate: Gate) -> Logger {
-    Logger(label: "gated") { _ in GatedLogHandler(gate: gate) }
+    calling { _ in gate.pass() }
+  }
+
+  /// A logger that calls a closure with every message.
+  static func calling(_ action: @escaping @Sendable (String) -> Void) -> Logger {
+    Logger(label: "calling") { _ in CallingLogHandler(action: action) }
   }
 }
 
-private struct GatedLogHandler: LogHandler {
-  let gate: Gate
+private struct CallingLogHandler: LogHandler {
+  let action: @Sendable (String) -> Void
   var metadata: Logger.Metadata = [:]
   var logLevel = Logger.Level.debug
 
@@ -117,5 +122,5 @@ private struct GatedLogHandler: LogHandler {
     set { metadata[key] = newValue }
   }
 
-  func log(event: LogEvent) { gate.pass() }
+  func log(event: LogEvent) { action(event.message.description) }
 }

@@ -145,7 +145,7 @@ struct AnsweredLink {
     case .status(_, .loadError(let error?), _, _): errors.append(error)
     case .resume(_, let error, _, _): resumed.append(error)
     case .losesAgain(let name): losses.append(name)
-    case .sessionChanged(let session) where session.phase == .connected: logged += 1
+    case .sessionChanged(let session, _, _) where session.phase == .connected: logged += 1
     default: break
     }
     return nil

@@ -52,7 +52,7 @@ struct EffectQueuesTests {
     #expect(script.next() == "losesAgain of log")
     #expect(script.next() == nil)
     #expect(script.end(.value(1), .keptBack(1, sequence: 1)) == [])
-    #expect(script.next() == "resume of value(1) after keptBack")
+    #expect(script.next() == "resumeKeptBack of value(1) after keptBack")
     #expect(script.end(.log) == [])
     #expect(script.end(.value(1)) == [])
     #expect(script.next() == "show of value(1)")
@@ -232,6 +232,55 @@ struct EffectQueuesTests {
     }
   }
 
+  @Test(
+    "Every wait has a deadline, also one whose outcome waits behind slow code of its value",
+    arguments: [true, false]
+  )
+  func keptBack(isStopped: Bool) throws {
+    let start = Instant.past
+    for (call, hidden) in [(WaitList.Waiter.Call.load, true), (.save, false), (.flush, false)] {
+      var script = Script()
+      let id = try script.link.join("count")
+      let waiter = try script.link.makeWaiter(for: id, call: call, within: .seconds(2), now: start) { _ in }
+      _ = script.link.takeEffects()
+      script.place(Self.show(id))
+      _ = script.next()
+      script.link.resume([waiter], nil, of: id)
+      script.place(script.link.takeEffects().filter { kind($0) == "resume" }.first ?? .wake)
+      #expect(script.immediate == [])
+      let until = start + .seconds(2)
+      script.link.expireWaiters(now: until + .nanoseconds(-1))
+      #expect(script.link.takeResumed() == [])
+      if isStopped { script.link.stop() } else { script.link.expireWaiters(now: until) }
+      // A loaded value is not shown, whatever its caller believes.
+      let error = hidden ? isStopped ? RedisSharedStateError.stopped : .timedOut(operation: "load()") : nil
+      #expect(script.link.takeResumed() == [.init([waiter], error)])
+      // The slow code has ended too late.
+      let late = script.link.takeKeptBack([waiter])
+      #expect(late.isEmpty && script.link.waiters.isEmpty)
+    }
+  }
+
+  @Test("Slow code that ends in time gives its callers their outcome once")
+  func keptBackInTime() throws {
+    var script = Script()
+    let id = try script.link.join("count")
+    let start = Instant.past
+    let waiters = try (1...2).map { _ in try script.link.load(id, now: start) }
+    _ = script.link.takeEffects()
+    script.place(Self.show(id))
+    _ = script.next()
+    script.link.resume(waiters, .outpaced(name: "count"), of: id)
+    script.place(script.link.takeEffects().filter { kind($0) == "resume" }.first ?? .wake)
+    // One of them stops waiting.
+    script.link.forget(waiters[0])
+    let kept = script.link.takeKeptBack(waiters)
+    #expect(kept.map { $0.error(insteadOf: nil) } == [.outpaced(name: "count")])
+    #expect(script.link.takeKeptBack(waiters).isEmpty)
+    script.link.expireWaiters(now: start + .seconds(1_000))
+    #expect(script.link.takeResumed() == [] && script.link.waiters.countOfDeadlines == 0)
+  }
+
   @Test("What follows a status waits while another thread is about to show it")
   func immediateOrder() throws {
     var script = Script()
@@ -252,11 +301,11 @@ struct EffectQueuesTests {
     script.place(Self.show(id), .resume([4], nil, of: id, []))
     var kept = owners
     let following = script.queues.endImmediate(&kept, now: script.now).map { kind($0) }
-    #expect(following == ["resume", "resume"] && kept == owners && script.next() == nil)
+    #expect(following == ["resumeKeptBack", "resumeKeptBack"] && kept == owners && script.next() == nil)
     let rest = script.queues.endImmediate(&kept, now: script.now)
     let needsThread = script.queues.expectThread()
     #expect(rest.isEmpty && kept == [] && needsThread)
-    for effect in ["show", "resume"] {
+    for effect in ["show", "resumeKeptBack"] {
       #expect(script.next() == "\(effect) of value(\(id))")
       #expect(script.end(.value(id)) == [])
     }

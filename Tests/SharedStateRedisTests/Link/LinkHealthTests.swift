@@ -21,7 +21,7 @@ struct LinkHealthTests {
     link.takeEffects().reduce(into: Told()) { told, effect in
       switch effect {
       case .statusChanged(let session, let isLive, _) where session.phase == .connected: told.lives.append(isLive)
-      case .sessionChanged(let session) where session.phase == .connected: told.logged += 1
+      case .sessionChanged(let session, _, _) where session.phase == .connected: told.logged += 1
       default: break
       }
     }
