@@ -300,8 +300,7 @@ final class SimulatedService: CustomStringConvertible {
   func takeLoad() -> RedisHistory.Load? {
     let changes = link.pendingChanges
     let queued = max(
-      link.online?.commits.queue.count ?? 0,
-      link.online?.suspects.queue.count ?? 0,
+      link.online?.commits.waiting ?? 0,
       Reads.Priority.allCases.map { link.online?.reads.count($0) ?? 0 }.max() ?? 0
     )
     guard changes > most.changes || queued > most.queued else { return nil }
@@ -335,8 +334,7 @@ final class SimulatedService: CustomStringConvertible {
     guard link.session.phase == .connected, let online = link.online, !online.hasUnanswered else {
       return false
     }
-    return !online.vitals.asking.isEmpty || online.commits.isWaiting || online.reads.isWaiting
-      || online.suspects.queue.first != nil
+    return !online.vitals.asking.isEmpty || online.commits.waiting > 0 || online.reads.isWaiting
       || link.onceReads.first != nil
       || online.subscriptions.isWaiting && online.subscriptions.next == nil
   }

@@ -79,9 +79,8 @@ extension LinkState {
     now: Instant
   ) {
     if case .commit(let id, _, let bytes, _) = request {
-      online?.commits.end(bytes: bytes)
+      online?.commits.end(id, bytes: bytes)
       acquit(id, .commit)
-      online?.suspects.answered(id)
       if !breaks.isEmpty {
         breaks.forget(id, .commit)
         if online?.hasServed ?? false { served(epoch: epoch) }
@@ -140,9 +139,9 @@ extension LinkState {
       }
     case (.subscribe(let names), .failure(let error)) where !error.concernsConnection:
       split(channels: names, error, now: now)
-    case (.summarize(let looks, let isCheck, let vitals), .summaries(let summaries))
-    where looks.count == summaries.count:
-      summarized(looks, summaries, isCheck: isCheck, vitals, now: now)
+    case (.summarize(let reads, let isCheck, let vitals), .summaries(let summaries))
+    where reads.count == summaries.count:
+      summarized(reads, summaries, isCheck: isCheck, vitals, now: now)
       served(epoch: epoch)
     case (.trackAgain(let ids, let expected), .existing(let existing)):
       // One has expired, or was deleted, before it was tracked again.
@@ -150,9 +149,9 @@ extension LinkState {
     case (.trackAgain, .failure(let error)) where !error.concernsConnection:
       // Comparison finds what it would have reported.
       break
-    case (.summarize(let looks, let isCheck, _), .failure(let error)) where !error.concernsConnection:
+    case (.summarize(let reads, let isCheck, _), .failure(let error)) where !error.concernsConnection:
       if isCheck { online?.verifications.end(bytes: 0, now: now) }
-      split(looks.map(\.id), error, now: now)
+      split(reads.map(\.id), error, now: now)
     case (.read(let reads, _, let vitals), .values(let values)) where reads.count == values.count:
       arrived(values, of: reads, vitals, now: now)
       served(epoch: epoch)

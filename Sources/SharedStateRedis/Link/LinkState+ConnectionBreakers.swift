@@ -1,4 +1,3 @@
-import DequeModule
 import SharedState
 
 /// Requests at which connections break.
@@ -30,25 +29,5 @@ extension LinkState {
   mutating func served(epoch: UInt64) {
     online?.hasServed = true
     if breaks.isDone { session.succeeded(epoch: epoch) }
-  }
-
-  /// Whether a commit that is ready has to wait: a suspect for the commits under way, and any commit for a suspect that
-  /// is sent alone.
-  func holdsBack(_ id: ReplicaID) -> Bool {
-    if online?.suspects.alone != nil { return true }
-    return breaks.isSuspect(id, .commit) && online?.commits.underWay ?? 0 > 0
-  }
-
-  /// Sends the next suspect. Returns whether there is one.
-  mutating func takeSuspect(into work: inout Work, now: Instant) -> Bool {
-    while work.count < Self.commitsInOneBatch, let id = online?.suspects.queue.popFirst() {
-      members[id]?.online?.isCommitQueued = false
-      if let request = commitRequest(for: id, now: now) {
-        work.requests.append(request)
-        return true
-      }
-      if let encoding = beginEncoding(of: id) { work.encodings.append((id, encoding)) }
-    }
-    return false
   }
 }

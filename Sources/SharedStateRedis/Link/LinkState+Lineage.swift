@@ -17,7 +17,7 @@ extension LinkState {
 
   /// Asks for the vitals if a replica needs them, or if the last ones are old and there are requests to send.
   mutating func takeVitals(into work: inout Work, now: Instant) {
-    let isCommitting = online?.commits.isWaiting ?? false || online?.suspects.queue.first != nil
+    let isCommitting = online.map { $0.commits.waiting > 0 } ?? false
     // A message may have explained the write that the first value was to be checked for.
     let isChecking = online?.reads.first(.check).map { members[$0]?.online?.reading.isDue ?? false } ?? false
     let isActive = online?.reads.isWaiting ?? false || isCommitting || isChecking

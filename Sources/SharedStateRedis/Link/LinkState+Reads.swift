@@ -6,7 +6,7 @@ import SharedState
 /// query of its length, and a server need not keep the same documents in its buffers for many services at once.
 extension LinkState {
   /// A value whose summary is requested.
-  struct Look: Sendable {
+  struct SummaryRead: Sendable {
     let id: ReplicaID
     /// The number of the read that the summary answers if it suffices.
     let number: UInt64
@@ -42,7 +42,7 @@ extension LinkState {
       request(.summarizeOnce(read), .summarize([read.names]), on: .writer, into: &work, now: now)
     }
     takeSuspects(into: &work, now: now)
-    while online?.reads.maySummarize ?? false, let batch = takeLooks(.awaited, .behind, now: now) {
+    while online?.reads.maySummarize ?? false, let batch = takeSummaries(.awaited, .behind, now: now) {
       summarize(batch, isCheck: false, into: &work, now: now)
     }
     takeDocuments(into: &work, now: now)
@@ -51,23 +51,23 @@ extension LinkState {
   /// Reads values that the server has refused together with others, in requests of their own.
   private mutating func takeSuspects(into work: inout Work, now: Instant) {
     while let ids = online?.reads.popSuspects() {
-      var batch = LookBatch()
+      var batch = SummaryBatch()
       for id in ids { if let depth = members[id]?.beginRead(from: nil) { look(at: id, depth, in: &batch, now: now) } }
       if !batch.isEmpty { summarize(batch, isCheck: false, into: &work, now: now) }
     }
   }
 
-  /// Values that are looked at together.
-  struct LookBatch {
-    private(set) var looks: [Look] = []
+  /// Values whose summaries are requested together.
+  struct SummaryBatch {
+    private(set) var reads: [SummaryRead] = []
     private(set) var names: [KeyNames] = []
     /// Whether any of the documents is so large that only some of its services read it.
     private(set) var isOfLargeDocuments = false
 
-    var isEmpty: Bool { looks.isEmpty }
+    var isEmpty: Bool { reads.isEmpty }
 
-    mutating func add(_ look: Look, _ names: KeyNames, isLarge: Bool) {
-      looks.append(look)
+    mutating func add(_ read: SummaryRead, _ names: KeyNames, isLarge: Bool) {
+      reads.append(read)
       self.names.append(names)
       if isLarge { isOfLargeDocuments = true }
     }
@@ -76,15 +76,15 @@ extension LinkState {
   /// Values that were most likely written here, and are checked together.
   struct OwnChecks {
     var comparisons: [(id: ReplicaID, names: KeyNames, bytes: Int)] = []
-    var looks = LookBatch()
+    var summaries = SummaryBatch()
   }
 
   /// Takes the first values of some queues, as many as one answer may carry; `nil` if there are none.
-  mutating func takeLooks(_ priorities: Reads.Priority..., now: Instant) -> LookBatch? {
-    var batch = LookBatch()
+  mutating func takeSummaries(_ priorities: Reads.Priority..., now: Instant) -> SummaryBatch? {
+    var batch = SummaryBatch()
     var bytes = 0
     for priority in priorities {
-      while batch.looks.count < Self.keysInOneRead, bytes < Self.bytesInOneRead,
+      while batch.reads.count < Self.keysInOneRead, bytes < Self.bytesInOneRead,
         let id = online?.reads.popFirst(priority)
       {
         if let depth = members[id]?.beginRead(from: priority) { look(at: id, depth, in: &batch, now: now) }
@@ -107,41 +107,41 @@ extension LinkState {
         online?.agenda.cancel(Agenda.Item(id: id, cause: .hint))
         own.comparisons.append((id, names, bytes))
       } else {
-        look(at: id, depth, in: &own.looks, now: now)
+        look(at: id, depth, in: &own.summaries, now: now)
       }
     }
     return count == 0 ? nil : own
   }
 
-  private mutating func look(at id: ReplicaID, _ depth: ReadState.Depth, in batch: inout LookBatch, now: Instant) {
+  private mutating func look(at id: ReplicaID, _ depth: ReadState.Depth, in batch: inout SummaryBatch, now: Instant) {
     online?.agenda.cancel(Agenda.Item(id: id, cause: .hint))
     guard let (names, number, isFirst) = members[id]?.beginSummary(now: now) else { return }
     if isFirst { firstRead(of: id) }
     let isLarge = depth == .summary && members[id]?.size ?? 0 > configuration.smallDocument
-    batch.add(Look(id: id, number: number, depth: depth), names, isLarge: isLarge)
+    batch.add(SummaryRead(id: id, number: number, depth: depth), names, isLarge: isLarge)
   }
 
-  mutating func summarize(_ batch: LookBatch, isCheck: Bool, into work: inout Work, now: Instant) {
+  mutating func summarize(_ batch: SummaryBatch, isCheck: Bool, into work: inout Work, now: Instant) {
     let command = RedisRequest.Command.summarize(batch.names, listeners: batch.isOfLargeDocuments)
     online?.reads.beginSummary()
-    request(.summarize(batch.looks, isCheck: isCheck, latestVitals), command, on: .writer, into: &work, now: now)
+    request(.summarize(batch.reads, isCheck: isCheck, latestVitals), command, on: .writer, into: &work, now: now)
   }
 
   /// Summaries have arrived. A document that is known already is not read.
   mutating func summarized(
-    _ looks: [Look],
+    _ reads: [SummaryRead],
     _ summaries: [StoredSummary],
     isCheck: Bool,
     _ vitals: Vitals,
     now: Instant
   ) {
-    var bytes = looks.count * Self.bytesOfSummary
-    for (look, summary) in zip(looks, summaries) {
-      if let stored = members[look.id]?.known(summary, look.depth, small: configuration.smallDocument) {
-        read(stored, of: look.id, look.number, vitals, now: now)
+    var bytes = reads.count * Self.bytesOfSummary
+    for (summaryRead, summary) in zip(reads, summaries) {
+      if let stored = members[summaryRead.id]?.known(summary, summaryRead.depth, small: configuration.smallDocument) {
+        read(stored, of: summaryRead.id, summaryRead.number, vitals, now: now)
       } else {
         bytes += summary.length ?? 0
-        queueDocument(of: look.id, bytes: summary.length ?? 0, isCheck: isCheck)
+        queueDocument(of: summaryRead.id, bytes: summary.length ?? 0, isCheck: isCheck)
       }
     }
     if isCheck { online?.verifications.end(bytes: bytes, now: now) }
@@ -156,7 +156,7 @@ extension LinkState {
 
   private mutating func takeDocuments(into work: inout Work, now: Instant) {
     // The connection may break at the commit that is sent alone, and then no document is to blame.
-    guard online?.suspects.alone == nil else { return }
+    guard online?.commits.alone == nil else { return }
     online?.reads.beginTaking()
     while let (waiter, names, bytes) = online?.reads.popDocumentOnce() {
       guard waiters[waiter] != nil else { continue }

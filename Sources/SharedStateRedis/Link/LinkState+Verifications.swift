@@ -160,14 +160,14 @@ extension LinkState {
     guard online?.verifications.mayBegin(now: now) ?? false else { return }
     // The two queues take turns if both are due, so that neither waits forever.
     if !(online?.verifications.wasOwn ?? false), checkOwn(into: &work, now: now) { return }
-    if let looks = takeLooks(.check, now: now) { return check(looks, into: &work, now: now) }
+    if let batch = takeSummaries(.check, now: now) { return check(batch, into: &work, now: now) }
     if checkOwn(into: &work, now: now) { return }
-    if let looks = takeLooks(.comparison, now: now) { check(looks, into: &work, now: now) }
+    if let batch = takeSummaries(.comparison, now: now) { check(batch, into: &work, now: now) }
   }
 
-  private mutating func check(_ looks: LookBatch, into work: inout Work, now: Instant) {
+  private mutating func check(_ batch: SummaryBatch, into work: inout Work, now: Instant) {
     online?.verifications.begin(isOwn: false)
-    summarize(looks, isCheck: true, into: &work, now: now)
+    summarize(batch, isCheck: true, into: &work, now: now)
   }
 
   /// Checks values that were most likely written here. A document that is expected to be known is compared alone.
@@ -175,14 +175,14 @@ extension LinkState {
   /// - Returns: Whether there was any.
   private mutating func checkOwn(into work: inout Work, now: Instant) -> Bool {
     guard online?.verifications.mayBeginOwn(now: now) ?? false, let own = takeOwnChecks(now: now) else { return false }
-    let requests = own.comparisons.count + (own.looks.isEmpty ? 0 : 1)
+    let requests = own.comparisons.count + (own.summaries.isEmpty ? 0 : 1)
     online?.verifications.begin(isOwn: true, requests: requests)
-    online?.verifications.tookOwn(own.comparisons.count + own.looks.looks.count, now: now)
+    online?.verifications.tookOwn(own.comparisons.count + own.summaries.reads.count, now: now)
     for (id, names, bytes) in own.comparisons {
       let command = RedisRequest.Command.document(names, maximumBytes: 2 * bytes + Self.bytesOfSummary)
       request(.compare(id, bytes: bytes), command, on: .writer, into: &work, now: now)
     }
-    if !own.looks.isEmpty { summarize(own.looks, isCheck: true, into: &work, now: now) }
+    if !own.summaries.isEmpty { summarize(own.summaries, isCheck: true, into: &work, now: now) }
     return true
   }
 

@@ -35,7 +35,7 @@ struct LinkState: Sendable {
     case subscribeInvalidations
     case subscribe([String])
     case unsubscribe
-    case summarize([Look], isCheck: Bool, Vitals)
+    case summarize([SummaryRead], isCheck: Bool, Vitals)
     /// Tracks values again, of which so many have to exist.
     case trackAgain([ReplicaID], existing: Int)
     /// Reads documents. The answer to a later request may arrive before this one's, so the vitals are those that were
@@ -265,18 +265,6 @@ struct LinkState: Sendable {
     wake()
   }
 
-  /// A local mutation was made since the last snapshot. Its box is kept until the server has acknowledged the mutation.
-  mutating func changed(_ id: ReplicaID, keeping box: RetainedBox? = nil) {
-    keep(box, of: id)
-    if session.phase == .stopped {
-      publish(id, .saveError(.stopped))
-      settle(id)
-      if let member = members[id] { noteGivenUp(member.replica.name, .stopped, member.attachment.attachment) }
-    } else {
-      apply(members[id]?.replica.changed(), to: id)
-    }
-  }
-
   /// A local mutation with this stamp was made that the link may not commit.
   mutating func discarded(_ id: ReplicaID, stamp: UInt64) {
     apply(members[id]?.replica.discarded(stamp: stamp), to: id)
@@ -491,5 +479,24 @@ extension LinkState.Member {
   fileprivate mutating func takeAnnounced(upTo shown: Revision) -> Revision? {
     guard let revision = announced, revision <= shown else { return nil }
     return announced.take()
+  }
+}
+
+/// Whether the thread sleeps.
+struct Sleep: Sendable {
+  private var isUnderWay = false
+  /// Until when at most; `nil` if it has not slept yet.
+  private var until: Instant?
+
+  /// Whether the thread looks at the deadlines at this moment or earlier.
+  func looks(by deadline: Instant) -> Bool { until.map { $0 <= deadline } ?? false }
+
+  /// The thread begins to sleep. From now on a change has to wake it.
+  mutating func begin(until deadline: Instant) { (isUnderWay, until) = (true, deadline) }
+
+  /// The thread is awake, or is being woken. Returns whether it slept.
+  mutating func end() -> Bool {
+    defer { isUnderWay = false }
+    return isUnderWay
   }
 }

@@ -24,7 +24,6 @@ extension LinkState {
     var verifications = Verifications()
     var antiEntropy = AntiEntropy()
     var commits = Commits()
-    var suspects = Suspects()
     var agenda = Agenda()
     var probes = Probes()
     /// When a caller last sent a commit itself.

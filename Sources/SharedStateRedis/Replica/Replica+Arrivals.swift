@@ -12,6 +12,23 @@ extension Replica {
     vitals: Vitals = Vitals(),
     clock: UInt64? = nil
   ) -> [Action] {
+    isNext(message) && !isOld(message, vitals, clock)
+      ? take(message, vitals) : announcedOutOfTurn(message, vitals, clock)
+  }
+
+  /// Whether a message announces the version that follows the verified one, and nothing casts doubt on it.
+  private func isNext(_ message: ChangeMessage) -> Bool {
+    guard let online, online.wasRead, !online.doubtsMessages, let last = lastVerified.meta else { return false }
+    return message.meta.parent == confirmed.revision && last.revision == confirmed.revision
+      && message.revision > confirmed.revision
+      && message.meta.lineage.covers(last.version) && !last.lineage.covers(message.meta.version)
+  }
+
+  private mutating func announcedOutOfTurn(
+    _ message: ChangeMessage,
+    _ vitals: Vitals,
+    _ clock: UInt64?
+  ) -> [Action] {
     let isMissed = message.meta.parent > max(confirmed.revision, verified.floor)
     if message.meta.version == lastVerified.meta?.version, lastVerified.restorable != nil { return restored() }
     // The value was given back, or the message was on its way when a read had already found it deleted: only a read
@@ -31,21 +48,25 @@ extension Replica {
     if let online, !online.wasRead { return online.phase == .subscribing ? [] : [.read] }
     if online?.doubtsMessages ?? false { return [.confirm] }
     // The missed change is older than this message, but other messages may have been lost as well.
-    var actions: [Action] = wasRead && isMissed ? [.report(.missedMessage), .read] : []
+    return (wasRead && isMissed ? [.report(.missedMessage), .read] : []) + take(message, vitals)
+  }
+
+  /// Takes the announced version as the verified one, and shows it.
+  private mutating func take(_ message: ChangeMessage, _ vitals: Vitals) -> [Action] {
     let content: StoredValue.Content
     switch message.content {
     case .document(let document): content = .document(document)
     case .deleted: content = .absent
     case .reference:
       // This is most likely the echo of our own commit. Wait for the reply, which decides.
-      guard isCommitUnderWay else { return actions + [.read] }
+      guard isCommitUnderWay else { return [.read] }
       if let known = online?.referenced { online?.referenced = max(known, message.revision) }
-      return actions
+      return []
     }
     // Only a read refuses a document that is too large, because it names the size.
-    if content.size > policy.maximumBytes { return actions + [.read] }
+    if content.size > policy.maximumBytes { return [.read] }
     // The value may have been deleted after the message.
-    if online?.repairs.overtaken() ?? false { actions.append(.read) }
+    let actions: [Action] = online?.repairs.overtaken() ?? false ? [.read] : []
     verified.raiseFloor(to: message.revision)
     verified.add(message.meta, content, vitals, isOnlyAnnounced: true)
     online?.isServerKnown = true

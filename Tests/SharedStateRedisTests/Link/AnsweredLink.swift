@@ -100,7 +100,7 @@ struct AnsweredLink {
     if let end { return .failed(end) }
     var arrivals = PerConnection { _ in Arrivals() }
     for purpose in [ConnectionPurpose.subscriber, .writer] where !requests[purpose].isEmpty {
-      if purpose == .writer, let online = link.online, online.suspects.alone != nil {
+      if purpose == .writer, let online = link.online, online.commits.alone != nil {
         companions += online.commits.underWay - 1
       }
       now = now + roundTrip
