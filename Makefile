@@ -252,13 +252,11 @@ WORLD_TESTS = TestWorldTests
 # half as many tests with servers at once, which takes less time.
 SERVER_TESTS = '^IntegrationTests\.'
 SERVER_TEST_ENVIRONMENT = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
-# A lock of a library that tests use is unknown to the sanitizer.
-THREAD_OPTIONS = TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer-suppressions.txt
 THREAD_TESTS = scripts/run-tests 60 swift test $(CHECK_FLAGS) --skip-build \
 	--skip $(EXIT_TESTS) --skip $(BUSY_TESTS) --skip $(PURE_TESTS) --skip $(MEMORY_TESTS) --skip $(SLOW_CODE_TESTS) \
 	--skip $(WORLD_TESTS) --skip $(COUNT_TESTS) --skip $(HANDSHAKE_TESTS)
 
 check-threads: check-build
 	@scripts/require hiredis openssl openssl-tool redis-server
-	$(CHECK_ENVIRONMENT) $(THREAD_OPTIONS) $(TEST_ENVIRONMENT) $(THREAD_TESTS) --skip $(SERVER_TESTS)
-	$(CHECK_ENVIRONMENT) $(THREAD_OPTIONS) $(SERVER_TEST_ENVIRONMENT) $(THREAD_TESTS) --filter $(SERVER_TESTS)
+	$(CHECK_ENVIRONMENT) $(TEST_ENVIRONMENT) $(THREAD_TESTS) --skip $(SERVER_TESTS)
+	$(CHECK_ENVIRONMENT) $(SERVER_TEST_ENVIRONMENT) $(THREAD_TESTS) --filter $(SERVER_TESTS)

@@ -411,9 +411,12 @@ package.targets +=
   ]
   : [.testTarget(name: "Simulation", dependencies: simulationDependencies, path: "Tests/Simulation")]
 
-// `make check` sets this for the run under the thread sanitizer: see ThreadSanitizerMutex.swift.
+// `make check` sets this for the run under the thread sanitizer. Every program links SharedStateDependencies, and with
+// it the functions that show the sanitizer the order of a mutex.
 let isForThreadSanitizer = Context.environment["THREAD_SANITIZER"] != nil
 if isForThreadSanitizer {
+  package.targets.append(.target(name: "CThreadSanitizer", publicHeadersPath: "."))
+  package.targets.first { $0.name == "SharedStateDependencies" }?.dependencies.append("CThreadSanitizer")
   let withoutThreads: Set = ["DocumentTests", "FuzzTests"]
   package.targets.removeAll { withoutThreads.contains($0.name) }
 }
@@ -423,8 +426,6 @@ for target in package.targets where target.type != .system {
     (target.swiftSettings ?? []) + [
       .enableUpcomingFeature("ExistentialAny"),
       .enableUpcomingFeature("InternalImportsByDefault"),
-      isForThreadSanitizer
-        ? .define("THREAD_SANITIZER")
-        : .enableUpcomingFeature("MemberImportVisibility"),
-    ]
+      .enableUpcomingFeature("MemberImportVisibility"),
+    ] + (isForThreadSanitizer ? [.define("THREAD_SANITIZER")] : [])
 }

@@ -1,8 +1,4 @@
-#if THREAD_SANITIZER
-  public import SharedStateDependencies
-#else
-  public import Synchronization
-#endif
+public import Synchronization
 
 /// A closure that changes a part of a value in any copy of the whole, with the outcome of its last run.
 ///

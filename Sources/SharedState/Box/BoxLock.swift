@@ -104,45 +104,23 @@ func currentThread() -> UInt {
   UInt(pthread_self())
 }
 
-#if THREAD_SANITIZER
-  import SharedStateDependencies
-#else
-  public import Synchronization
-#endif
-
 /// A mutex with separate calls for locking and unlocking.
 ///
 /// It exists because a closure around every access would have to be `sending`. Every caller unlocks it on every path.
 @usableFromInline
 struct HandLock: ~Copyable, Sendable {
-  #if THREAD_SANITIZER
-    private let mutex = ThreadSanitizerMutex<Void>(())
+  @usableFromInline
+  let mutex = Mutex<Void>(())
 
-    @usableFromInline
-    init() {}
+  @inlinable
+  init() {}
 
-    @usableFromInline
-    func lock() { mutex._unsafeLock() }
+  @inlinable
+  func lock() { mutex._unsafeLock() }
 
-    @usableFromInline
-    func tryLock() -> Bool { mutex._unsafeTryLock() }
+  @inlinable
+  func tryLock() -> Bool { mutex._unsafeTryLock() }
 
-    @usableFromInline
-    func unlock() { mutex._unsafeUnlock() }
-  #else
-    @usableFromInline
-    let mutex = Mutex<Void>(())
-
-    @inlinable
-    init() {}
-
-    @inlinable
-    func lock() { mutex._unsafeLock() }
-
-    @inlinable
-    func tryLock() -> Bool { mutex._unsafeTryLock() }
-
-    @inlinable
-    func unlock() { mutex._unsafeUnlock() }
-  #endif
+  @inlinable
+  func unlock() { mutex._unsafeUnlock() }
 }

@@ -1,8 +1,4 @@
-#if THREAD_SANITIZER
-  public import SharedStateDependencies
-#else
-  public import Synchronization
-#endif
+public import Synchronization
 
 /// Waits for a callback, or until the task is cancelled, whichever is first. A cancellation does not stop what `body`
 /// has begun.

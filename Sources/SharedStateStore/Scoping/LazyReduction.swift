@@ -1,8 +1,4 @@
-#if !THREAD_SANITIZER
-  public import Synchronization
-#else
-  public import struct Synchronization.Atomic
-#endif
+public import Synchronization
 
 /// The reduction of a child, made when it is first needed, so that a feature may contain itself.
 @usableFromInline

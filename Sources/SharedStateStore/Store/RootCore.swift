@@ -1,10 +1,6 @@
 import IssueReporting
 public import SharedStateDependencies
-#if !THREAD_SANITIZER
-  public import Synchronization
-#else
-  public import struct Synchronization.Atomic
-#endif
+public import Synchronization
 
 /// A state, and a queue of its actions.
 ///

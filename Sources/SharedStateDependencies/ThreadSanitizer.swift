@@ -1,3 +1,0 @@
-#if THREAD_SANITIZER
-  typealias Mutex<Value> = ThreadSanitizerMutex<Value>
-#endif

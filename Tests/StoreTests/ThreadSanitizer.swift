@@ -1,5 +1,0 @@
-#if THREAD_SANITIZER
-  import SharedStateDependencies
-
-  typealias Mutex<Value> = ThreadSanitizerMutex<Value>
-#endif
