@@ -33,6 +33,9 @@ struct ManySlowValuesTests {
     // The store is cut off, so that all changes are taken together.
     try await backend.cutOff(store, "service", way)
     for share in slow { share.withLock { $0.number = 1 } }
+    // Each change is checked while it cannot be sent. Only its encoding after that is slow, and counts.
+    try await eventually("all changes are checked") { pace.quickSteps == Self.count }
+    pace.begin()
     way.open()
     try await eventually("the quick value is encoded") { pace.begunBeforeQuick != nil }
     let begun = try #require(pace.begunBeforeQuick)
@@ -57,6 +60,7 @@ struct ManySlowValuesTests {
     @Shared(.redis("quick", store: store)) var quick = Quick(pace: pace.name)
     try await $quick.load()
     pace.change($quick)
+    pace.begin()
     try backend.set("slow", #"{"number":1,"pace":"\#(pace.name)"}"#)
     let key: RedisSharedKey<Leisurely> = .redis("slow", store: store)
     let loaded = Atomic(0)
@@ -77,7 +81,7 @@ struct ManySlowValuesTests {
   }
 }
 
-/// The duration of each of many steps: a moment, or nothing once the pace has ended.
+/// The duration of each of many steps: a moment, or nothing before the pace begins and once it has ended.
 private final class Pace: Sendable {
   private static let all = Mutex<[String: Pace]>([:])
 
@@ -90,6 +94,8 @@ private final class Pace: Sendable {
 
   let name = UUID().uuidString
   private let steps = Atomic(0)
+  private let stepsBefore = Atomic(0)
+  private let hasBegun = Atomic(false)
   private let areUnderWay = DispatchSemaphore(value: 0)
   private let quick = Mutex<Int?>(nil)
 
@@ -100,8 +106,14 @@ private final class Pace: Sendable {
   /// The number of steps that had begun when the quick value was encoded; `nil` before that.
   var begunBeforeQuick: Int? { quick.withLock { $0 } }
 
-  /// Changes a quick value once all slow ones are under way, and some steps are done. This has its own thread, because other tests may occupy the
-  /// threads of tasks.
+  /// The number of steps before the pace has begun.
+  var quickSteps: Int { stepsBefore.load(ordering: .relaxed) }
+
+  /// Begins the pace: further steps take a moment, and count.
+  func begin() { hasBegun.store(true, ordering: .relaxed) }
+
+  /// Changes a quick value once all slow ones are under way, and some steps are done. This has its own thread, because
+  /// other tests may occupy the threads of tasks.
   func change(_ share: Shared<Quick>) {
     Thread.detachNewThread { [self] in
       guard areUnderWay.waitInTime() else { return }
@@ -122,6 +134,10 @@ private final class Pace: Sendable {
 
   static func step(of name: String) {
     guard let pace = all.withLock({ $0[name] }) else { return }
+    guard pace.hasBegun.load(ordering: .relaxed) else {
+      pace.stepsBefore.add(1, ordering: .relaxed)
+      return
+    }
     let begun = pace.steps.wrappingAdd(1, ordering: .relaxed).newValue
     if begun == early { pace.areUnderWay.signal() }
     let end = processorTime + moment
