@@ -24,18 +24,19 @@ struct RedisStoreTests {
   func statusBeforeLog() async throws {
     for _ in 0..<50 {
       let observed = Mutex<RedisStore?>(nil)
-      let statuses = Mutex<[RedisStore.Status?]>([])
+      let healths = Mutex<[RedisStore.Health?]>([])
       defer { observed.withLock { $0 = nil } }
       let logger = Logger.calling { message in
         guard message.hasPrefix("Connected") else { return }
-        let status = observed.withLock { $0?.status }
-        statuses.withLock { $0.append(status) }
+        let health = observed.withLock { $0?.health }
+        healths.withLock { $0.append(health) }
       }
       let store = try FakeBackend().store(logger: logger)
       observed.withLock { $0 = store }
       store.connect()
-      try await eventually("the connection is logged") { statuses.withLock { !$0.isEmpty } }
-      #expect(statuses.withLock { $0 } == [store.status])
+      try await eventually("the connection is logged") { healths.withLock { !$0.isEmpty } }
+      // A fake has one status, but before it is connected its store is not live.
+      #expect(healths.withLock { $0 } == [.live])
       await store.shutdown(within: patience)
     }
   }
