@@ -40,6 +40,8 @@ struct AnsweredLink {
   private(set) var logged = 0
   /// The number of commits that were under way together with one that has to be alone.
   private(set) var companions = 0
+  /// The number of reads that have to be alone, and of the commits that were under way together with one of them.
+  private(set) var readsAlone = (count: 0, companions: 0)
 
   init(_ link: LinkState, facts: ServerFacts = ServerFacts(), answer: @escaping Answer) {
     self.link = link
@@ -103,6 +105,9 @@ struct AnsweredLink {
       if purpose == .writer, let online = link.online, online.commits.alone != nil {
         companions += online.commits.underWay - 1
       }
+      if purpose == .writer, let online = link.online, online.reads.isHoldingBack, online.isReading {
+        readsAlone = (readsAlone.count + 1, readsAlone.companions + online.commits.underWay)
+      }
       now = now + roundTrip
       do {
         for request in requests[purpose] {
@@ -162,5 +167,12 @@ struct AnsweredLink {
     case .track: .tracking
     default: .pong
     }
+  }
+}
+
+extension LinkState.Online {
+  /// Whether documents are being read.
+  fileprivate var isReading: Bool {
+    exchanges[.writer].unanswered.contains { if case .read = $0 { true } else { false } }
   }
 }
