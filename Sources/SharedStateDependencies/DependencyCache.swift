@@ -144,6 +144,7 @@ package final class DependencyCache: Sendable {
     }
     let postponed = settles ? nil : PostponedIssue()
     let made = PostponedIssue.$current.withValue(postponed) { DependencyBox<Key>(makeDefault(id.context)) }
+    if let postponed, postponed.isIncomplete { return made.value }
     let kept = state.withLock { state in
       var entry = state.entries[id] ?? Entry(box: made, isSettled: settles, issue: postponed)
       if settles {

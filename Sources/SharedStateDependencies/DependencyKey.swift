@@ -25,6 +25,25 @@ extension TestDependencyKey {
   public static var previewValue: Value { testValue }
 }
 
+/// Whether a default that is being made should report that it has to be overridden; `false`: it is only read because an
+/// override takes its place, or changes a part of it.
+///
+/// For a ``TestDependencyKey/testValue`` that reports itself:
+///
+/// ```swift
+/// static var testValue: Client {
+///   if shouldReportUnimplemented { Issue.record("Override the client.") }
+///   return Client()
+/// }
+/// ```
+///
+/// A default that has read `false` is not kept: it is made again when it is used.
+public var shouldReportUnimplemented: Bool {
+  guard DependencyValues.isUpdating else { return true }
+  PostponedIssue.current?.skipReport()
+  return false
+}
+
 /// A key of a dependency that has a value for the running program.
 ///
 /// ```swift

@@ -9,7 +9,8 @@ import IssueReporting
 /// ```
 ///
 /// The values are those that the first ``Dependency`` in the object remembers, overridden by those in force. An object
-/// without any is reported as an issue.
+/// without any is reported as an issue, also where `withDependencies` has made the object: nothing else remembers them,
+/// and what remembers them keeps them alive.
 /// - Parameters:
 ///   - model: An object with a property that is a ``Dependency``.
 ///   - updateValues: Changes a copy of the values.

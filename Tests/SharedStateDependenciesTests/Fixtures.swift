@@ -1,5 +1,6 @@
 import SharedStateDependencies
 import Synchronization
+import Testing
 
 /// A dependency with state, which shows what shares it.
 final class Counter: Sendable {
@@ -47,6 +48,14 @@ enum NicknameKey: DependencyKey {
   static var testValue: String? { nil }
 }
 
+/// A dependency whose test value reports itself.
+enum ReportingKey: TestDependencyKey {
+  static var testValue: Int {
+    if shouldReportUnimplemented { Issue.record("ReportingKey was used.") }
+    return 1
+  }
+}
+
 /// A dependency whose default depends on another one.
 enum GreetingKey: DependencyKey {
   static var liveValue: String { greeting }
@@ -72,6 +81,11 @@ extension DependencyValues {
   var settings: Settings {
     get { self[SettingsKey.self] }
     set { self[SettingsKey.self] = newValue }
+  }
+
+  var reporting: Int {
+    get { self[ReportingKey.self] }
+    set { self[ReportingKey.self] = newValue }
   }
 
   var nickname: String? {

@@ -1,3 +1,4 @@
+import SharedStateTesting
 import Synchronization
 import Testing
 
@@ -99,6 +100,29 @@ struct MissingValueTests {
       "\(issue)".contains("SettingsKey has no test value") && issue.sourceLocation?.line == line
     }
     #expect(settings == Settings())
+  }
+
+  @Test("A trait overrides a dependency whose test value reports itself, without an issue", .dependency(\.reporting, 2))
+  func overriddenReport() {
+    @Dependency(\.reporting) var reporting
+    #expect(reporting == 2)
+  }
+
+  @Test("A test value that reports itself is silent while it is changed, and reports its first use")
+  func reportOfAUse() {
+    withDependencies {
+      $0.reporting += 4
+    } operation: {
+      @Dependency(\.reporting) var reporting
+      #expect(reporting == 5)
+    }
+    @Dependency(\.reporting) var reporting
+    withKnownIssue {
+      #expect(reporting == 1)
+    } matching: {
+      "\($0)".contains("ReportingKey was used")
+    }
+    #expect(reporting == 1)
   }
 
   @Test("A property of a missing value can be overridden after all values are replaced")

@@ -3,8 +3,8 @@ import IssueReporting
 
 /// A clock that must not be used: each use reports an issue, which fails a test, and continues with another clock.
 ///
-/// It is the dependency `continuousClock` in tests. Pass it to code that should not need a clock. It may be used from
-/// any thread.
+/// It is the dependencies `continuousClock` and `suspendingClock` in tests. Pass it to code that should not need a clock.
+/// It may be used from any thread.
 public struct UnimplementedClock<Base: Clock>: Clock {
   private let base: Base
   private let name: String

@@ -6,6 +6,15 @@ final class PostponedIssue: Sendable {
   @TaskLocal static var current: PostponedIssue?
 
   private let message = Mutex<String?>(nil)
+  private let hasSkippedReport = Atomic(false)
+
+  /// Whether the default has to be made again for a use: it may have an issue of its own, which it has not reported.
+  var isIncomplete: Bool { hasSkippedReport.load(ordering: .relaxed) }
+
+  /// Notes that the default does not report an issue of its own.
+  func skipReport() {
+    hasSkippedReport.store(true, ordering: .relaxed)
+  }
 
   /// Keeps a message for later.
   func set(_ message: String) {

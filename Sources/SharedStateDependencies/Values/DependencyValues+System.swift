@@ -50,6 +50,19 @@ extension DependencyValues {
 }
 
 extension DependencyValues {
+  /// The center that hands notifications out: the default one. A test has one of its own.
+  public var notificationCenter: NotificationCenter {
+    get { self[NotificationCenterDependency.self] }
+    set { self[NotificationCenterDependency.self] = newValue }
+  }
+
+  private enum NotificationCenterDependency: DependencyKey {
+    static var liveValue: NotificationCenter { .default }
+    static var testValue: NotificationCenter { NotificationCenter() }
+  }
+}
+
+extension DependencyValues {
   /// The clock that keeps running while the machine sleeps.
   ///
   /// A test that uses it fails, unless it overrides it: with a ``TestClock``, which the test advances, or an
@@ -61,12 +74,29 @@ extension DependencyValues {
 
   private enum ContinuousClockKey: DependencyKey {
     static var liveValue: any Clock<Duration> { ContinuousClock() }
-
-    // No missing value: reading the clock, as a model does to hand it on, is not yet a use of it.
-    static var testValue: any Clock<Duration> {
-      let name = "The dependency 'continuousClock'"
-      guard let access = DependencyAccess.current else { return UnimplementedClock(ContinuousClock(), name: name) }
-      return UnimplementedClock(ContinuousClock(), name: name, access: access)
-    }
+    static var testValue: any Clock<Duration> { unimplemented(ContinuousClock(), property: "continuousClock") }
   }
+}
+
+extension DependencyValues {
+  /// The clock that stops while the machine sleeps.
+  ///
+  /// A test that uses it fails, unless it overrides it, as ``continuousClock``.
+  public var suspendingClock: any Clock<Duration> {
+    get { self[SuspendingClockKey.self] }
+    set { self[SuspendingClockKey.self] = newValue }
+  }
+
+  private enum SuspendingClockKey: DependencyKey {
+    static var liveValue: any Clock<Duration> { SuspendingClock() }
+    static var testValue: any Clock<Duration> { unimplemented(SuspendingClock(), property: "suspendingClock") }
+  }
+}
+
+/// The clock of a test that has not overridden it. No missing value: reading the clock, as a model does to hand it on,
+/// is not yet a use of it.
+private func unimplemented(_ clock: some Clock<Duration>, property: String) -> any Clock<Duration> {
+  let name = "The dependency '\(property)'"
+  guard let access = DependencyAccess.current else { return UnimplementedClock(clock, name: name) }
+  return UnimplementedClock(clock, name: name, access: access)
 }

@@ -1,3 +1,5 @@
+import IssueReporting
+
 /// Begins work that no caller waits for, as the dependency `fireAndForget`.
 ///
 /// ```swift
@@ -7,7 +9,7 @@
 /// ```
 ///
 /// In a program the work runs in a task of its own, and its error is ignored. In a test the call waits for the work, so
-/// that the test sees its effects.
+/// that the test sees its effects, and an error is an issue.
 public struct FireAndForget: Sendable {
   /// The work of a call.
   public typealias Operation = @Sendable () async throws -> Void
@@ -24,9 +26,19 @@ public struct FireAndForget: Sendable {
   ///
   /// - Parameters:
   ///   - priority: The priority of the task.
-  ///   - operation: The work. An error that it throws is ignored.
-  public func callAsFunction(priority: TaskPriority? = nil, _ operation: @escaping Operation) async {
-    await begin(priority, operation)
+  ///   - operation: The work. In a test, an error that it throws is an issue at the line of the call; otherwise it is
+  ///     ignored.
+  public func callAsFunction(
+    priority: TaskPriority? = nil,
+    _ operation: @escaping Operation,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) async {
+    guard isTesting else { return await begin(priority, operation) }
+    let access = DependencyAccess(fileID: fileID, filePath: filePath, line: line, column: column)
+    await DependencyAccess.$current.withValue(access) { await begin(priority, operation) }
   }
 }
 
@@ -42,7 +54,11 @@ extension DependencyValues {
       Task(priority: priority) { try await operation() }
     }
     static let testValue = FireAndForget { priority, operation in
-      _ = await Task(priority: priority) { try await operation() }.result
+      do {
+        try await Task(priority: priority) { try await operation() }.value
+      } catch {
+        DependencyAccess.report("The work of 'fireAndForget' has failed: \(error)")
+      }
     }
   }
 }

@@ -23,8 +23,8 @@ import Testing
 ///
 /// The world includes the body of the test and all that it makes: its tasks, the effects of its stores, its fake
 /// servers with the services on them, and observers. They run on one thread, a step at a time. The time is the world's
-/// own, and passes immediately when every task waits for it. The dependencies `continuousClock` and `date` show it, and
-/// `Task.sleep` follows it from Swift 6.3 on.
+/// own, and passes immediately when every task waits for it. The dependencies `continuousClock`,
+/// `suspendingClock` and `date` show it, and `Task.sleep` follows it from Swift 6.3 on.
 ///
 /// The same seed produces the same run. Code on other threads is outside of it: the main actor, files, a real server.
 /// See <doc:DistributedTests>.
@@ -216,6 +216,7 @@ public final class TestWorld: Sendable {
       let result = try await DependencyValues.withInForce(values) {
         try await withDependencies {
           $0.continuousClock = clock
+          $0.suspendingClock = clock
           $0.date = DateGenerator { [worldSchedule] in
             Date(timeIntervalSince1970: 1_000_000_000 + worldSchedule.now / .seconds(1))
           }

@@ -40,15 +40,35 @@ struct UnimplementedClockTests {
     }
   }
 
-  @Test("The live and preview clocks are the continuous clock")
+  @Test("A suspending clock that a test has not overridden is reported when used, but not when read")
+  func reportedSuspendingClock() async throws {
+    let line = #line + 1
+    @Dependency(\.suspendingClock) var clock
+    let held = clock
+    try await withKnownIssue {
+      try await held.sleep(for: .zero)
+    } matching: {
+      "\($0)".contains("'suspendingClock' is not implemented") && $0.sourceLocation?.line == line
+    }
+  }
+
+  @Test("The live and preview clocks are those of their names")
   func liveAndPreview() {
     #expect(DependencyValues.live.continuousClock is ContinuousClock)
     #expect(DependencyValues.preview.continuousClock is ContinuousClock)
+    #expect(DependencyValues.live.suspendingClock is SuspendingClock)
+    #expect(DependencyValues.preview.suspendingClock is SuspendingClock)
   }
 
   @Test("A clock that a trait overrides is used without an issue", .dependency(\.continuousClock, .immediate))
   func traitOverride() async throws {
     @Dependency(\.continuousClock) var clock
+    try await clock.sleep(for: .seconds(3600))
+  }
+
+  @Test("An overridden suspending clock is used without an issue", .dependency(\.suspendingClock, .immediate))
+  func suspendingOverride() async throws {
+    @Dependency(\.suspendingClock) var clock
     try await clock.sleep(for: .seconds(3600))
   }
 }

@@ -6,16 +6,16 @@ import Testing
 
 @Suite("Dependencies of effects", .timeLimit(.minutes(5)))
 struct EffectDependenciesTests {
+  private struct Failure: Error {}
+
   @Test("In a test, work that nobody waits for is done when the call returns")
   func fireAndForget() async {
-    struct Failure: Error {}
     @Dependency(\.fireAndForget) var fireAndForget
     let count = Atomic(0)
     let (stream, continuation) = AsyncStream<Int>.makeStream()
     await fireAndForget {
       await Task.yield()
       count.add(1, ordering: .relaxed)
-      throw Failure()
     }
     #expect(count.load(ordering: .relaxed) == 1)
     await withDependencies {
@@ -24,6 +24,17 @@ struct EffectDependenciesTests {
       await fireAndForget(priority: .high) { continuation.yield(2) }
     }
     #expect(await stream.first { _ in true } == 2)
+  }
+
+  @Test("In a test, an error of work that nobody waits for is an issue at the line of the call")
+  func failedWork() async {
+    @Dependency(\.fireAndForget) var fireAndForget
+    let line = #line + 2
+    await withKnownIssue {
+      await fireAndForget { throw Failure() }
+    } matching: {
+      $0.sourceLocation?.line == line && $0.comments.contains { $0.rawValue.contains("has failed: Failure()") }
+    }
   }
 
   @Test("In a test, a false condition is an issue at the line of the call")
@@ -43,6 +54,38 @@ struct EffectDependenciesTests {
     } matching: {
       $0.comments.contains { $0.rawValue.contains("Precondition failed.") }
     }
+  }
+
+  @Test("In a test, a failed assertion is an issue at the line of the call")
+  func assertionFailures() {
+    @Dependency(\.assertionFailure) var assertionFailure
+    let line = #line + 2
+    withKnownIssue {
+      assertionFailure("one")
+    } matching: {
+      $0.sourceLocation?.line == line && $0.comments.contains { $0.rawValue.contains("Assertion failed: one") }
+    }
+    withKnownIssue {
+      assertionFailure()
+    } matching: {
+      $0.comments.contains { $0.rawValue.contains("Assertion failed.") }
+    }
+  }
+
+  @Test("Notifications of one test do not reach another, and those of a program are in the default center")
+  func notificationCenter() {
+    @Dependency(\.notificationCenter) var notificationCenter
+    #expect(notificationCenter !== NotificationCenter.default)
+    #expect(notificationCenter !== DependencyValues.test.notificationCenter)
+    let posts = Atomic(0)
+    let name = Notification.Name("EffectDependenciesTests")
+    let observer = notificationCenter.addObserver(forName: name, object: nil, queue: nil) { _ in
+      posts.add(1, ordering: .relaxed)
+    }
+    defer { notificationCenter.removeObserver(observer) }
+    notificationCenter.post(name: name, object: nil)
+    #expect(posts.load(ordering: .relaxed) == 1)
+    #expect(DependencyValues.live.notificationCenter === NotificationCenter.default)
   }
 
   @Test("Outside of tests, a condition that is true does nothing")

@@ -232,6 +232,7 @@ struct TestWorldTests {
   func time() async throws {
     try await TestWorld(seed: 3, timeLimit: .seconds(86_400)).run { _ in
       @Dependency(\.continuousClock) var continuousClock
+      @Dependency(\.suspendingClock) var suspendingClock
       @Dependency(\.date.now) var now
       let start = now
       let ticks = Ticks()
@@ -248,8 +249,10 @@ struct TestWorldTests {
       #expect(ticks.count.withLock(\.self) == 2_400)
       try await ticker.value
       #expect(now.timeIntervalSince(start) == 3_600)
+      try await suspendingClock.sleep(for: .seconds(400))
+      #expect(now.timeIntervalSince(start) == 4_000)
       try await Task.sleep(for: .seconds(3_600))
-      #expect(now.timeIntervalSince(start) > 7_199)
+      #expect(now.timeIntervalSince(start) > 7_599)
     }
   }
 
