@@ -55,15 +55,16 @@ final class FileDocument: Sendable {
   let path: String
   private let files: any FileSystem
   /// Checks the file, and performs the writes that no caller waits for. Tests wait for it.
-  let queue = DispatchQueue(label: "SharedState.FileDocument")
+  let queue: DispatchQueue
   private let writer: ThrottledWriter
   private let watch: FileWatch
   private let state = Mutex(State())
   private let onDeinit: @Sendable () -> Void
 
-  init(path: String, files: any FileSystem, onDeinit: @escaping @Sendable () -> Void) {
+  init(path: String, files: any FileSystem, queue: DispatchQueue, onDeinit: @escaping @Sendable () -> Void) {
     self.path = path
     self.files = files
+    self.queue = queue
     self.onDeinit = onDeinit
     let document = WeakOwner<FileDocument>()
     writer = ThrottledWriter(interval: files.saveInterval, queue: queue) { document.owner?.didBecomeIdle() }
@@ -295,6 +296,8 @@ final class FileDocuments: Sendable {
   }
 
   private let files: any FileSystem
+  /// One for all documents: with one each, the system starts a thread for each of them that is busy at a time.
+  private let queue = DispatchQueue(label: "SharedState.FileDocuments")
   private let documents = Mutex<[Name: Entry]>([:])
 
   init(files: any FileSystem) {
@@ -305,7 +308,7 @@ final class FileDocuments: Sendable {
     let name = Name(path)
     return documents.withLock { documents in
       if let document = documents[name]?.document { return document }
-      let document = FileDocument(path: path, files: files) { [weak self] in self?.forget(name) }
+      let document = FileDocument(path: path, files: files, queue: queue) { [weak self] in self?.forget(name) }
       documents[name] = Entry(document: document)
       return document
     }

@@ -14,16 +14,15 @@ final class Inotify: Sendable {
     let onChange: @Sendable () -> Void
     let onEnd: @Sendable (any Error) -> Void
     var points: [WatchPoint] = []
-    /// The names that matter in each watched directory; `nil` for the directory itself.
-    var names: [Int32: Set<Name?>] = [:]
+    var names: WatchTable.Names = [:]
   }
 
   private struct State {
     var descriptor: Int32 = -1
     var watchersEver: UInt64 = 0
     var watchers: [UInt64: Watcher] = [:]
-    /// How many watchers use a watched directory.
-    var uses: [Int32: Int] = [:]
+    /// The same watchers, by what concerns them.
+    var table = WatchTable()
   }
 
   /// The instance of this process.
@@ -79,25 +78,25 @@ final class Inotify: Sendable {
       guard let watcher = state.watchers[number] else { return }
       let points = WatchPoint.points(on: watcher.path)
       if points == watcher.points { return }
-      var names: [Int32: Set<Name?>] = [:]
+      var names: WatchTable.Names = [:]
       var isComplete = true
       for point in points {
         let mask = point.name == nil ? Self.fates : Self.changes
         let watch = add(state.descriptor, point.directory.text, mask)
         if watch >= 0 {
-          if names[watch] == nil { state.uses[watch, default: 0] += 1 }
           names[watch, default: []].insert(point.name)
+          state.table.insert(point.name, in: watch, of: number)
         } else if errno == ENOENT || errno == ENOTDIR {
           isComplete = false
         } else if point.name != nil || errno == ENOSPC || errno == ENOMEM {
           // A directory on the way may be passable but not readable: only changes of the directory itself are missed
           // then.
           let error = FileStorageError.unwatchable(path: watcher.path, code: errno)
-          release(names.keys, &state)
+          removeWatches(state.table.remove(names, except: watcher.names, of: number), state)
           throw error
         }
       }
-      release(watcher.names.keys, &state)
+      removeWatches(state.table.remove(watcher.names, except: names, of: number), state)
       state.watchers[number]?.names = names
       state.watchers[number]?.points = isComplete ? points : []
     }
@@ -105,15 +104,11 @@ final class Inotify: Sendable {
 
   private func remove(_ number: UInt64, _ state: inout State) {
     guard let watcher = state.watchers.removeValue(forKey: number) else { return }
-    release(watcher.names.keys, &state)
+    removeWatches(state.table.remove(watcher.names, of: number), state)
   }
 
-  private func release(_ watches: some Sequence<Int32>, _ state: inout State) {
-    for watch in watches {
-      guard let uses = state.uses[watch] else { continue }
-      state.uses[watch] = uses > 1 ? uses - 1 : nil
-      if uses == 1 { inotify_rm_watch(state.descriptor, watch) }
-    }
+  private func removeWatches(_ watches: [Int32], _ state: State) {
+    for watch in watches { inotify_rm_watch(state.descriptor, watch) }
   }
 
   // MARK: Events
@@ -148,7 +143,7 @@ final class Inotify: Sendable {
   /// Ends all watches, so that they begin again.
   private func end(_ descriptor: Int32, code: Int32) {
     let watchers = state.withLock { state in
-      defer { (state.watchers, state.uses, state.descriptor) = ([:], [:], -1) }
+      defer { (state.watchers, state.table, state.descriptor) = ([:], WatchTable(), -1) }
       return state.watchers.values
     }
     close(descriptor)
@@ -164,13 +159,16 @@ final class Inotify: Sendable {
       var changed: Set<UInt64> = []
       for event in events {
         // After an overflow it is unknown what was lost, so all watchers are notified.
-        let concerned = state.watchers.filter { event.isOverflow || Self.concerns(event, $0.value) }.keys
+        let concerned = event.isOverflow ? Set(state.watchers.keys) : state.table.watchers(of: event)
         touched.formUnion(concerned)
         if !event.isFileCreation { changed.formUnion(concerned) }
         // Another directory may have its name now.
         if event.name == nil { for number in concerned { state.watchers[number]?.points = [] } }
         // The kernel has dropped the watch, together with the directory.
-        if event.isIgnored { forget(event.watch, &state) }
+        if event.isIgnored {
+          state.table.forget(event.watch)
+          for number in concerned { state.watchers[number]?.names[event.watch] = nil }
+        }
       }
       let notified = touched.compactMap { number in
         state.watchers[number].map { ($0, !changed.contains(number)) }
@@ -197,18 +195,6 @@ final class Inotify: Sendable {
     var status = stat()
     guard stat(path, &status) == 0 else { return false }
     return status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1 && status.st_size == 0
-  }
-
-  private func forget(_ watch: Int32, _ state: inout State) {
-    state.uses[watch] = nil
-    for number in state.watchers.keys where state.watchers[number]?.names.removeValue(forKey: watch) != nil {
-      state.watchers[number]?.points = []
-    }
-  }
-
-  private static func concerns(_ event: InotifyEvent, _ watcher: Watcher) -> Bool {
-    guard let names = watcher.names[event.watch] else { return false }
-    return event.name == nil || names.contains(event.name)
   }
 }
 

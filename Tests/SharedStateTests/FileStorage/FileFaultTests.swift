@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import SharedStateDependencies
 import SharedStateTesting
@@ -177,7 +178,7 @@ struct FileFaultTests {
   @Test("An edition that is decoded late says nothing about a newer one")
   func lateDecoding() {
     files.isSilent = true
-    let document = FileDocument(path: url.path, files: files) {}
+    let document = FileDocument(path: url.path, files: files, queue: DispatchQueue(label: "numbers")) {}
     let (author, type) = (KeyAuthor(), ObjectIdentifier([Int].self))
     edit("damaged")
     let damaged = document.read().edition

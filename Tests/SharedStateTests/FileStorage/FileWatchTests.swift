@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Synchronization
 import Testing
@@ -9,7 +10,7 @@ struct FileWatchTests {
   @Test("Its first observer begins it, and its last one ends it, even if others come and go while it begins")
   func oneWatch() {
     let files = WatchedFiles()
-    let document = FileDocument(path: "/count", files: files) {}
+    let document = FileDocument(path: "/count", files: files, queue: DispatchQueue(label: "count")) {}
     for number in 1...2 {
       let other = Mutex<SharedSubscription?>(nil)
       files.whileBeginning {
@@ -24,6 +25,14 @@ struct FileWatchTests {
       other.withLock { $0.take() }?.cancel()
       #expect(files.ended == number)
     }
+  }
+
+  @Test("All files of a storage are checked and written on one queue, and those of another storage on another one")
+  func oneQueue() {
+    let (storage, other) = (FileStorage.inMemory, FileStorage.inMemory)
+    let (first, second) = (URL(fileURLWithPath: "/first.json"), URL(fileURLWithPath: "/second.json"))
+    #expect(storage.document(at: first).queue === storage.document(at: second).queue)
+    #expect(storage.document(at: first).queue !== other.document(at: first).queue)
   }
 }
 
