@@ -66,8 +66,8 @@ public struct Shared<Value> {
   /// they were made.
   ///
   /// The closure runs on the calling thread with the value's lock held, so keep it short, and do not read or change
-  /// this value inside it: that traps. Nesting the closures of two values in opposite orders on two threads deadlocks,
-  /// as with any two locks.
+  /// this value inside it: that traps. So do two threads that use each other's value inside their closures; nest the
+  /// closures of two values in the same order everywhere.
   ///
   /// - Parameter operation: Changes the value. When it throws, the value stays as it was.
   /// - Returns: The result of the closure.

@@ -29,7 +29,7 @@ struct BoxLock: ~Copyable, Sendable {
   @inlinable
   func lock(for box: Box) {
     // Zero unless a closure is running, so that the common path is one relaxed load.
-    if closureOwner.load(ordering: .relaxed) != 0 { trapIfNested(in: box) }
+    if closureOwner.load(ordering: .relaxed) != 0 { return lockBehindClosure(for: box) }
     handLock.lock()
   }
 
@@ -81,7 +81,17 @@ struct BoxLock: ~Copyable, Sendable {
 
   @usableFromInline
   @inline(never)
-  func trapIfNested(in box: Box) {
+  func lockBehindClosure(for box: Box) {
+    trapIfNested(in: box)
+    // Most closures are short, and then the wait is not worth noting.
+    for _ in 0..<1_000 where !hasClosure { return handLock.lock() }
+    let circle = ClosureWaits.shared.begin(for: box)
+    if !circle.isEmpty { trap(inCircle: circle) }
+    handLock.lock()
+    ClosureWaits.shared.end()
+  }
+
+  private func trapIfNested(in box: Box) {
     if isHeldByClosureOfThisThread {
       fatalError(
         """
@@ -90,6 +100,53 @@ struct BoxLock: ~Copyable, Sendable {
         """
       )
     }
+  }
+}
+
+private func trap(inCircle boxes: [Box]) -> Never {
+  let names = boxes.map { "'\($0.name)'" }.joined(separator: " and ")
+  fatalError(
+    """
+    \(names) wait for each other: each is read or mutated inside 'withLock' of another one, on different threads. Read \
+    the other value before the closure, or nest the closures in the same order everywhere.
+    """
+  )
+}
+
+/// The threads that wait until a closure of another thread ends, so that a circle of them is found.
+///
+/// A thread that has seen no closure when it began to wait is not in here. The system notices the circle then, and the
+/// program ends without the names.
+private final class ClosureWaits: Sendable {
+  static let shared = ClosureWaits()
+
+  /// The box that each thread waits for.
+  private let boxes = Mutex<[UInt: Box]>([:])
+
+  /// Notes that the calling thread waits for a box.
+  ///
+  /// - Returns: The boxes of the circle that this closes: the closure of each waits for the next one, and that of the
+  ///   last one is the caller's. Empty when there is no circle.
+  func begin(for box: Box) -> [Box] {
+    let thread = currentThread()
+    return boxes.withLock { boxes in
+      boxes[thread] = box
+      var (circle, last) = ([box], box)
+      for _ in 0..<boxes.count {
+        // A thread has noted the end of its closures before it notes that it waits, so these numbers are not outdated.
+        let owner = last.lock.closureOwner.load(ordering: .relaxed)
+        if owner == thread { return circle }
+        guard let next = boxes[owner] else { return [] }
+        circle.append(next)
+        last = next
+      }
+      return []
+    }
+  }
+
+  /// Notes that the calling thread waits no longer.
+  func end() {
+    boxes.withLock { $0[currentThread()] = nil }
   }
 }
 

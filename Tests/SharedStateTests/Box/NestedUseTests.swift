@@ -3,7 +3,7 @@ import SharedState
 import SharedStateTesting
 import Testing
 
-/// Using a share inside its own `withLock` traps with a message.
+/// Using a share inside its own `withLock` traps with a message, as do two threads that use each other's.
 @Suite("A share inside its own withLock", .timeLimit(.minutes(5)))
 struct NestedUseTests {
   @Test("Reading a share inside its own withLock traps with a message")
@@ -101,6 +101,58 @@ struct NestedUseTests {
       }
     )
     #expect(saysWhy(result))
+  }
+
+  @Test("Two threads that use each other's share inside withLock trap with a message that names both")
+  func circle() async throws {
+    let result = try #require(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        Watchdog.start(endingWith: 0)
+        let first = Shared(wrappedValue: 1, .appStorage("first"))
+        let second = Shared(wrappedValue: 2, .appStorage("second"))
+        let (inFirst, inSecond) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        Thread.detachNewThread {
+          first.withLock { value in
+            inFirst.signal()
+            _ = inSecond.waitInTime()
+            value = second.wrappedValue
+          }
+        }
+        second.withLock { value in
+          inSecond.signal()
+          _ = inFirst.waitInTime()
+          first.withLock { value = $0 }
+        }
+      }
+    )
+    let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+    #expect(text.contains("wait for each other"), "\(text)")
+    #expect(text.contains(#".appStorage("first")"#) && text.contains(#".appStorage("second")"#), "\(text)")
+  }
+
+  @Test("Threads that nest the closures of values in the same order get their turns without a trap")
+  func sameOrder() async throws {
+    let shares = (0..<3).map { _ in Shared(value: 0) }
+    let pairs = [(0, 1), (1, 2), (0, 2)]
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for thread in 0..<3 {
+        group.addTask {
+          try await onThread(stackSize: 1 << 19) {
+            for round in 0..<1_000 {
+              let (outer, inner) = pairs[(thread + round) % 3]
+              shares[outer].withLock { count in
+                // Lets another thread run, which waits for this closure then.
+                sched_yield()
+                count += 1
+                shares[inner].withLock { $0 += 1 }
+              }
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(shares.map(\.wrappedValue).reduce(0, +) == 6_000)
   }
 
   @Test("Another share is readable inside withLock")
