@@ -226,7 +226,7 @@ check-benchmarks:
 # a way that never ends while the sanitizer or other tests have children. These tests run in the ordinary run only.
 # A line that ends with `$\` goes on without a space.
 EXIT_TESTS = '(NestedUseTests|DependencyTrapTests|IdentifiedArrayTrapTests|FileStorageCrashTests|$\
-	normalExit\(\)|lateFactory\(\)|DescriptorTests|ProcessFactsTests|CompileError|readInReducer)'
+	EnvironmentExitTests|normalExit\(\)|lateFactory\(\)|DescriptorTests|ProcessFactsTests|CompileError|readInReducer)'
 
 # Tests that fill a server's memory and check every value all the time. They take seconds, but minutes under the
 # sanitizer, where waits time out. They run in the ordinary run only.

@@ -8,6 +8,7 @@ struct CheckoutConfig: Codable, Sendable {
 @main
 struct FirstProgram {
   static func main() async {
+    RedisStore.fromEnvironmentOrExit()  // or the program ends and says what is wrong with REDIS_URL
     @Shared(.redis("checkout:config")) var config = CheckoutConfig()
 
     if let number = CommandLine.arguments.dropFirst().first.flatMap({ Int($0) }) {

@@ -5,7 +5,7 @@ import SharedStateRedis
 @main
 struct Worker {
   static func main() async throws {
-    let store = try RedisStore.fromEnvironment(requireServer: true)
+    let store = RedisStore.fromEnvironmentOrExit()
     signal(SIGTERM, SIG_IGN)
     let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
     let (terminations, end) = AsyncStream<Void>.makeStream()

@@ -7,8 +7,8 @@ import Synchronization
 extension RedisStore {
   /// The store of `.redis` keys that name none.
   ///
-  /// In a program it is the store of ``fromEnvironment(requireServer:logger:metrics:environment:)``, or that of
-  /// ``setDefault(_:)``. In a test it is a fresh fake of that test.
+  /// In a program it is the store of ``fromEnvironment(requireServer:logger:metrics:environment:configure:)``, or
+  /// that of ``setDefault(_:)``. In a test it is a fresh fake of that test.
   public static var `default`: RedisStore { DependencyValues.current.defaultRedisStore }
 
   /// Sets the store of `.redis` keys that name none, for the rest of the program.
@@ -51,8 +51,8 @@ extension RedisStore {
   }
 
   /// The store that the environment asks for: the one at `REDIS_URL`, or the fake inside this process. Without a
-  /// logger, a metrics factory and an environment, this is one store for the whole program, the same that `.redis` keys
-  /// use when they name none. A service begins with
+  /// logger, a metrics factory, an environment and a closure, this is one store for the whole program, the same that
+  /// `.redis` keys use when they name none.
   ///
   /// ```swift
   /// let store = try RedisStore.fromEnvironment(requireServer: true)
@@ -71,21 +71,57 @@ extension RedisStore {
   ///     store.
   ///   - environment: The environment to read; `nil`: that of the process. With an environment, each call makes a new
   ///     store.
+  ///   - configure: Changes the configuration that was read, or the default one of the fake; `nil`: nothing is changed.
+  ///     It is called once, on the caller's thread. With it, each call makes a new store.
   /// - Throws: ``RedisSharedStateError/Code/serverRequired``, ``RedisSharedStateError/Code/invalidURL``,
   ///   ``RedisSharedStateError/Code/invalidName``.
   public static func fromEnvironment(
     requireServer: Bool = false,
     logger: Logger? = nil,
     metrics: (any MetricsFactory)? = nil,
-    environment: [String: String]? = nil
+    environment: [String: String]? = nil,
+    configure: ((inout RedisConfiguration) -> Void)? = nil
   ) throws(RedisSharedStateError) -> RedisStore {
     let configuration = try RedisConfiguration(environment: environment ?? ProcessInfo.processInfo.environment)
     guard configuration != nil || !requireServer else { throw .serverRequired }
-    guard logger == nil, metrics == nil, environment == nil else {
-      return make(configuration, logger ?? defaultLogger, metrics)
+    guard logger == nil, metrics == nil, environment == nil, configure == nil else {
+      return make(configuration, logger ?? defaultLogger, metrics, configure)
     }
     if configuration == nil, DependencyValues.current.context != .live { return .default }
     return try ofProcess.get()
+  }
+
+  /// The store at `REDIS_URL`, for a program that cannot do without it: when the variable is missing or wrong, the
+  /// program ends.
+  ///
+  /// ```swift
+  /// let store = RedisStore.fromEnvironmentOrExit { $0.requestTimeout = .seconds(2) }
+  /// ```
+  ///
+  /// The program then writes the error to standard error, and exits with status 78, which `sysexits.h` calls
+  /// `EX_CONFIG`. An error that is thrown from `main` would end it with an illegal instruction. A server that is
+  /// unreachable ends no program: see ``waitUntilConnected(within:)``.
+  ///
+  /// - Parameters:
+  ///   - logger: Receives connects and disconnects. With a logger, each call makes a new store.
+  ///   - metrics: Makes the metrics; `nil`: the program's own factory does. With a factory, each call makes a new
+  ///     store.
+  ///   - configure: Changes the configuration that was read; `nil`: nothing is changed. It is called once, on the
+  ///     caller's thread. With it, each call makes a new store.
+  /// - Returns: As ``fromEnvironment(requireServer:logger:metrics:environment:configure:)``: without arguments, the
+  ///   store of `.redis` keys that name none.
+  @discardableResult
+  public static func fromEnvironmentOrExit(
+    logger: Logger? = nil,
+    metrics: (any MetricsFactory)? = nil,
+    configure: ((inout RedisConfiguration) -> Void)? = nil
+  ) -> RedisStore {
+    do throws(RedisSharedStateError) {
+      return try fromEnvironment(requireServer: true, logger: logger, metrics: metrics, configure: configure)
+    } catch {
+      FileHandle.standardError.write(Data("\(error)\n".utf8))
+      exit(EX_CONFIG)
+    }
   }
 
   /// The store that the environment of this process asks for.
@@ -96,13 +132,16 @@ extension RedisStore {
   private static func make(
     _ configuration: RedisConfiguration?,
     _ logger: Logger,
-    _ metrics: (any MetricsFactory)? = nil
+    _ metrics: (any MetricsFactory)? = nil,
+    _ configure: ((inout RedisConfiguration) -> Void)? = nil
   ) -> RedisStore {
-    guard let configuration else {
+    var configured = configuration ?? .inProcess
+    configure?(&configured)
+    guard configuration != nil else {
       sayOnce(logger)
-      return .inProcess(logger: logger, metrics: metrics)
+      return .inProcess(configuration: configured, logger: logger, metrics: metrics)
     }
-    return RedisStore(configuration, logger: logger, metrics: metrics)
+    return RedisStore(configured, logger: logger, metrics: metrics)
   }
 
   private static let hasSaid = Atomic(false)

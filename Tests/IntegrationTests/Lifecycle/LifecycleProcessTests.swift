@@ -101,6 +101,22 @@ struct LifecycleProcessTests {
     #expect(try server.command("GET", "worker:finished").text == "\(last)")
   }
 
+  @Test("The worker of the article exits with 78 and says what is missing when there is no REDIS_URL")
+  func workerWithoutURL() async throws {
+    let (status, log) = try await inTime("the worker to end") {
+      let result = try await Subprocess.run(
+        .name("Worker"),
+        environment: .ofThisPackage.updating(["REDIS_URL": ""]),
+        input: .none,
+        output: .discarded,
+        error: .string(limit: 100_000)
+      )
+      return (result.terminationStatus, result.standardError)
+    }
+    #expect(status == .exited(78))
+    #expect(log.contains("REDIS_URL"), "\(log)")
+  }
+
   @Test("A service exits with a failure when its server is unreachable at shutdown")
   func serverIsGone() async throws {
     let server = try PrivateRedisServer()

@@ -288,6 +288,35 @@ struct EnvironmentTests {
     #expect(try backend.server.command("CLIENT", "LIST").text?.contains(":subscriber ") == true)
   }
 
+  @Test("A closure changes the configuration of the environment and keeps the rest of it")
+  func configured() throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "password-\(UUID().uuidString)")
+    try Data("hunter2\n".utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let environment = ["REDIS_URL": "redis://127.0.0.1:1?namespace=shop:", "REDIS_PASSWORD_FILE": file.path]
+    var (credentials, namespace): (RedisCredentials?, String?)
+    let store = try RedisStore.fromEnvironment(requireServer: true, logger: quiet, environment: environment) {
+      credentials = try? $0.credentialsProvider?()
+      namespace = $0.namespace
+      $0.access = .readOnly
+      $0.shutdownTimeout = .seconds(7)
+    }.endingWithTest
+    #expect(credentials == RedisCredentials(password: "hunter2"))
+    #expect(namespace == "shop:")
+    #expect(store.access == .readOnly)
+    #expect(store.shutdownTimeout == .seconds(7))
+  }
+
+  @Test("A closure changes the configuration of the fake, and makes a store of its own")
+  func configuredFake() throws {
+    let store = try RedisStore.fromEnvironment(logger: quiet, environment: [:]) { $0.access = .readOnly }.endingWithTest
+    #expect(store.status == .inProcess)
+    #expect(store.access == .readOnly)
+    let other = try RedisStore.fromEnvironment { $0.access = .readOnly }.endingWithTest
+    #expect(other !== RedisStore.default)
+    #expect(other.access == .readOnly)
+  }
+
   @Test("Every test has a fresh default store", arguments: 1...3)
   func freshInTests(number: Int) async throws {
     @Shared(.redis("count")) var count = 0
@@ -298,5 +327,31 @@ struct EnvironmentTests {
     @Dependency(\.defaultRedisStore) var store
     #expect(store.status == .inProcess)
     #expect(try await store.metadata(for: "count")?.size == 1)
+  }
+}
+
+@Suite("A program that needs the store of the environment", .timeLimit(.minutes(5)), .endsStores)
+struct EnvironmentExitTests {
+  @Test("A program without REDIS_URL writes the reason to standard error and exits with 78")
+  func missing() async {
+    let result = await #expect(processExitsWith: .exitCode(78), observing: [\.standardErrorContent]) {
+      Watchdog.start(endingWith: 1)
+      unsetenv("REDIS_URL")
+      RedisStore.fromEnvironmentOrExit()
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("\(RedisSharedStateError.serverRequired)\n"))
+  }
+
+  @Test("A program with a wrong REDIS_URL writes the reason without the URL, and exits with 78")
+  func wrong() async {
+    let result = await #expect(processExitsWith: .exitCode(78), observing: [\.standardErrorContent]) {
+      Watchdog.start(endingWith: 1)
+      setenv("REDIS_URL", "http://:hunter2@h", 1)
+      RedisStore.fromEnvironmentOrExit { $0.access = .readOnly }
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("The Redis URL is not usable: it does not start with redis://"))
+    #expect(!text.contains("hunter2"))
   }
 }

@@ -7,8 +7,16 @@ import Testing
 @Suite("The articles on running a store", .timeLimit(.minutes(5)))
 struct RunningArticlesTests {
   /// Not run, because it depends on the environment of the test run.
-  private func makeRequiredStore() throws -> RedisStore {
-    let store = try RedisStore.fromEnvironment(requireServer: true)
+  private func makeRequiredStore() -> RedisStore {
+    let store = RedisStore.fromEnvironmentOrExit()
+    return store
+  }
+
+  private func makeConfiguredStore() -> RedisStore {
+    let store = RedisStore.fromEnvironmentOrExit { configuration in
+      configuration.access = .readOnly
+      configuration.requestTimeout = .seconds(2)
+    }
     return store
   }
 

@@ -15,8 +15,8 @@ enum Program {
     do {
       switch arguments.first {
       case nil: try await Demonstration.run()
-      case "shop": try await shop()
-      case "payment": try await payment(Set(arguments.dropFirst()))
+      case "shop": await shop()
+      case "payment": await payment(Set(arguments.dropFirst()))
       default:
         say("order-workflow [shop | payment [charges-once] [dies-after-charge]]")
         exit(2)
@@ -28,8 +28,8 @@ enum Program {
   }
 
   /// Takes an order, and ends when it has shipped it.
-  private static func shop() async throws {
-    let redis = try RedisStore.fromEnvironment(requireServer: true, logger: .quiet)
+  private static func shop() async {
+    let redis = RedisStore.fromEnvironmentOrExit(logger: .quiet)
     let shop = Shop.service(on: redis)
     let order = Order(id: "1", item: "a book", price: 1_999)
     shop.send(.ordered(order))
@@ -44,8 +44,8 @@ enum Program {
   }
 
   /// Charges placed orders, until it is killed.
-  private static func payment(_ options: Set<String>) async throws {
-    let redis = try RedisStore.fromEnvironment(requireServer: true, logger: .quiet)
+  private static func payment(_ options: Set<String>) async {
+    let redis = RedisStore.fromEnvironmentOrExit(logger: .quiet)
     let bank = Bank.keeping(.ledger(on: redis), chargesOnce: options.contains("charges-once"))
     let payment = Payment.service(
       on: redis,

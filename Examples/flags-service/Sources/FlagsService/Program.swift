@@ -11,7 +11,7 @@ struct Program {
   static func main() async throws {
     let environment = Environment()
     let metrics = PrometheusMetrics()
-    let store = try RedisStore.fromEnvironment(requireServer: true, metrics: metrics)
+    let store = RedisStore.fromEnvironmentOrExit(metrics: metrics)
     let reports = reports(of: store)
     defer { reports.cancel() }
     let services = services(

@@ -8,7 +8,7 @@ struct CheckoutConfig: Codable, ResponseEncodable, Sendable {
 @main
 struct Server {
   static func main() async throws {
-    let store = try RedisStore.fromEnvironment(requireServer: true)
+    let store = RedisStore.fromEnvironmentOrExit()
     let router = try await router(on: store)
     let port = Environment().get("PORT", as: Int.self) ?? 8080
     let app = Application(router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)))

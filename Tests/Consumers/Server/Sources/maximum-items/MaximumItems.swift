@@ -7,7 +7,7 @@ struct CheckoutConfig: Codable, Sendable {
 @main
 struct MaximumItems {
   static func main() async throws {
-    let store = try RedisStore.fromEnvironment(requireServer: true)
+    let store = RedisStore.fromEnvironmentOrExit()
     @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
     try await $config.load(within: .seconds(5))
     if let number = CommandLine.arguments.dropFirst().first.flatMap({ Int($0) }) {

@@ -4,6 +4,7 @@ import ShopConfig
 @main
 struct Office {
   static func main() async throws {
+    RedisStore.fromEnvironmentOrExit()  // or the program ends and says what is wrong with REDIS_URL
     @Shared(.shopConfig) var config
     print("How many items may an order have?")
     while let line = readLine() {
