@@ -17,6 +17,9 @@ extension RedisConfiguration {
   /// | `namespace`, `label` | added to the URL |
   /// | `ca`, `certificate`, `key`, `serverName` | added to a URL with TLS |
   /// | `primary`, `sentinelUser`, `sentinelPassword` (secret) | added to a URL of Sentinels |
+  /// | `access`, `backoffBase`, `backoffCap` | options of the store, as in a URL |
+  /// | `connectTimeout`, `requestTimeout`, `operationTimeout`, `shutdownTimeout` | the same, for example `500ms` or `5s` |
+  /// | `keepAliveInterval`, `antiEntropyInterval` | the same |
   ///
   /// All are strings, which are not percent-encoded except for the URL. An empty one counts as missing, and so does a
   /// value of another type. In the scope `redis`, an `EnvironmentVariablesProvider` reads the variables that
@@ -32,17 +35,7 @@ extension RedisConfiguration {
     guard let url = value("url", isSecret: true) else { throw .invalidURL(reason: "the configuration has no 'url'") }
     try self.init(
       url: url,
-      options: [
-        ("namespace", value("namespace")),
-        ("label", value("label")),
-        ("ca", value("ca")),
-        ("certificate", value("certificate")),
-        ("key", value("key")),
-        ("server-name", value("serverName")),
-        ("primary", value("primary")),
-        ("sentinel-user", value("sentinelUser")),
-        ("sentinel-password", value("sentinelPassword", isSecret: true)),
-      ],
+      parameters: Parameter.all.map { ($0.name, value(ConfigKey([$0.key]), isSecret: $0.isSecret)) },
       username: ("username", value("username")),
       password: ("password", value("password", isSecret: true)),
       passwordFile: ("passwordFile", value("passwordFile"))

@@ -2,7 +2,8 @@ import Foundation
 
 extension RedisConfiguration {
   /// The server at `REDIS_URL`, with the user and the password of `REDIS_USERNAME`, `REDIS_PASSWORD` and
-  /// `REDIS_PASSWORD_FILE` instead of those of the URL; `nil`: `REDIS_URL` is not set.
+  /// `REDIS_PASSWORD_FILE` instead of those of the URL, and a variable for each ``Parameter``; `nil`: `REDIS_URL` is not
+  /// set.
   /// - Throws: The errors of ``init(url:)``.
   package init?(environment: [String: String]) throws(RedisSharedStateError) {
     // Platforms set a variable to an empty text where they cannot omit it.
@@ -11,6 +12,7 @@ extension RedisConfiguration {
     guard let url = variable("REDIS_URL").value else { return nil }
     try self.init(
       url: url,
+      parameters: Parameter.all.map { ($0.name, variable($0.variable).value) },
       username: variable("REDIS_USERNAME"),
       password: variable("REDIS_PASSWORD"),
       passwordFile: variable("REDIS_PASSWORD_FILE")
@@ -23,19 +25,19 @@ extension RedisConfiguration {
   /// Reads a URL whose parts are partly kept elsewhere.
   ///
   /// - Parameters:
-  ///   - options: Added to the part of the URL after its `?`.
+  ///   - parameters: Added to the part of the URL after its `?`.
   ///   - username: Replaces that of the URL.
   ///   - password: Replaces that of the URL.
   ///   - passwordFile: A file with the password, which is read before each attempt to connect.
   /// - Throws: The errors of ``init(url:)``, without any value.
   package init(
     url: String,
-    options: [Setting] = [],
+    parameters: [Setting],
     username: Setting,
     password: Setting,
     passwordFile: Setting
   ) throws(RedisSharedStateError) {
-    let items = options.compactMap { name, value in value.map { "\(name)=\(Self.percentEncoded($0))" } }
+    let items = parameters.compactMap { name, value in value.map { "\(name)=\(Self.percentEncoded($0))" } }
     let separator = url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
     try self.init(
       url: items.isEmpty ? url : url + separator + items.joined(separator: "&"),

@@ -228,12 +228,23 @@ public struct RedisConfiguration: Sendable {
   /// certificates that are trusted instead of the system's, `certificate=…` and `key=…`, the paths of the client's
   /// certificate and key, and `server-name=…`, if the server's certificate is not for the host.
   ///
+  /// All of them take options, for example `?access=read-only&request-timeout=2s`:
+  ///
+  /// | parameter | sets |
+  /// | --- | --- |
+  /// | `access` | ``access``, to `read-write` or `read-only` |
+  /// | `backoff-base`, `backoff-cap` | ``backoff`` |
+  /// | `connect-timeout`, `request-timeout`, `operation-timeout`, `shutdown-timeout` | ``connectTimeout``, ``requestTimeout``, ``operationTimeout``, ``shutdownTimeout`` |
+  /// | `keep-alive-interval`, `anti-entropy-interval` | ``keepAliveInterval``, ``antiEntropyInterval`` |
+  ///
+  /// A duration is a whole number with a unit, such as `500ms`, `5s` or `2m`.
+  ///
   /// User, password, path and the values after the `?` are percent-decoded. An IPv6 address is written in brackets. The
   /// port is 6379 and the database 0, unless the URL says otherwise. `redis://:password@host` and
   /// `unix://user:password@/path` are valid, too.
   /// - Throws: ``RedisSharedStateError/Code/invalidURL``, ``RedisSharedStateError/Code/invalidName`` for the
-  ///   namespace and the label. No error carries any part of the URL. ``RedisSharedStateError/Code/unsupported`` for
-  ///   `rediss`: the package was built without TLS.
+  ///   namespace and the label. No error carries any part of the URL but a parameter's name that is almost right.
+  ///   ``RedisSharedStateError/Code/unsupported`` for `rediss`: the package was built without TLS.
   public init(url: String) throws(RedisSharedStateError) {
     try self.init(url: url, mayLackPassword: false)
   }
@@ -242,6 +253,7 @@ public struct RedisConfiguration: Sendable {
   init(url: String, mayLackPassword: Bool) throws(RedisSharedStateError) {
     let url = try RedisURL(url, mayLackPassword: mayLackPassword)
     try self.init(url.location, url.tls, url.credentials, url.database, url.namespace ?? "", url.label)
+    try set(url.options)
   }
 }
 

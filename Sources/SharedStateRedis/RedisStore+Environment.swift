@@ -59,7 +59,8 @@ extension RedisStore {
   /// try await store.waitUntilConnected(within: .seconds(10))
   /// ```
   /// `REDIS_USERNAME`, `REDIS_PASSWORD` and `REDIS_PASSWORD_FILE` override the user and the password of the URL. The
-  /// file is read before each attempt to connect; the end of its line does not count.
+  /// file is read before each attempt to connect; the end of its line does not count. Each parameter that a URL may have
+  /// has a variable, too, such as `REDIS_NAMESPACE`, `REDIS_ACCESS` or `REDIS_REQUEST_TIMEOUT`, except for `database`.
   ///
   /// When `REDIS_URL` is not set, values are shared within this process only, as the log says once. In a test they are
   /// shared within that test only.

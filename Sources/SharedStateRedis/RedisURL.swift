@@ -2,7 +2,8 @@ import Foundation
 
 /// A Redis URL in its parts, percent-decoded.
 ///
-/// No error carries any part of the URL, because any part may turn out to be a password in the wrong place.
+/// No error carries any part of the URL, because any part may turn out to be a password in the wrong place. The name of a
+/// parameter that is almost right is not one.
 struct RedisURL: Sendable {
   let location: RedisLocation
   let credentials: RedisCredentials?
@@ -10,6 +11,8 @@ struct RedisURL: Sendable {
   let tls: RedisConfiguration.TLS?
   let namespace: String?
   let label: String?
+  /// The texts of the parameters that set options.
+  let options: [String: String]
 
   private static let defaultPort: UInt16 = 6379
   private static let defaultSentinelPort: UInt16 = 26379
@@ -66,13 +69,26 @@ struct RedisURL: Sendable {
 
     namespace = items.removeValue(forKey: "namespace")
     label = items.removeValue(forKey: "label")
-    guard items.isEmpty else {
-      throw .invalidURL(
-        reason:
-          "after the '?' it may only have namespace and label; for unix:// also database; with rediss also ca, "
-          + "certificate, key and server-name; with +sentinel also primary, sentinel-user and sentinel-password"
-      )
+    var options: [String: String] = [:]
+    for option in RedisConfiguration.Parameter.options {
+      options[option.name] = items.removeValue(forKey: option.name)
     }
+    self.options = options
+    guard items.isEmpty else { throw Self.unknownParameter(items.keys.sorted()) }
+  }
+
+  private static func unknownParameter(_ names: [String]) -> RedisSharedStateError {
+    for name in names {
+      guard let nearest = RedisConfiguration.Parameter.nearest(to: name) else { continue }
+      return .invalidURL(reason: "it has the parameter '\(RedisName.printable(name))'; is this '\(nearest)'?")
+    }
+    let options = RedisConfiguration.Parameter.options.map(\.name).joined(separator: ", ")
+    let misplaced = names.first(where: RedisConfiguration.Parameter.names.contains)
+    return .invalidURL(
+      reason: (misplaced.map { "'\($0)' is for another kind of address; " } ?? "")
+        + "after the '?' it may only have namespace, label, \(options); for unix:// also database; with rediss also ca, "
+        + "certificate, key and server-name; with +sentinel also primary, sentinel-user and sentinel-password"
+    )
   }
 
   private static func credentials(

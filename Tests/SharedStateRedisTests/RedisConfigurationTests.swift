@@ -320,6 +320,113 @@ struct RedisConfigurationTests {
     #expect(error?.description.contains("hunter2") == false)
   }
 
+  /// All options that a parameter sets, with texts other than the defaults.
+  private static let options = [
+    "access": "read-only", "backoff-base": "20ms", "backoff-cap": "3s", "connect-timeout": "1500ms",
+    "request-timeout": "2s", "operation-timeout": "2m", "shutdown-timeout": "4s", "keep-alive-interval": "6s",
+    "anti-entropy-interval": "7s",
+  ]
+
+  private func expectOptions(of configuration: RedisConfiguration?) {
+    #expect(configuration?.access == .readOnly)
+    #expect(configuration?.backoff == .init(base: .milliseconds(20), cap: .seconds(3)))
+    #expect(configuration?.connectTimeout == .milliseconds(1_500))
+    #expect(configuration?.requestTimeout == .seconds(2))
+    #expect(configuration?.operationTimeout == .seconds(120))
+    #expect(configuration?.shutdownTimeout == .seconds(4))
+    #expect(configuration?.keepAliveInterval == .seconds(6))
+    #expect(configuration?.antiEntropyInterval == .seconds(7))
+  }
+
+  @Test("The parameters of a URL set options of every kind of location", arguments: ["redis://h", "unix:///path"])
+  func optionParameters(address: String) throws {
+    #expect(Set(Self.options.keys) == Set(RedisConfiguration.Parameter.options.map(\.name)))
+    let items = Self.options.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
+    let configuration = try RedisConfiguration(url: "\(address)?namespace=shop:&\(items)")
+    expectOptions(of: configuration)
+    #expect(configuration.namespace == "shop:")
+  }
+
+  @Test("The environment has a variable for each parameter of a URL, and an empty one counts as missing")
+  func optionVariables() throws {
+    let variables = Self.options.map { name, text in
+      ("REDIS_" + name.uppercased().replacing("-", with: "_"), text)
+    }
+    var environment = Dictionary(uniqueKeysWithValues: variables)
+    environment["REDIS_URL"] = "redis://h?label=api"
+    environment["REDIS_NAMESPACE"] = "a b&c:"
+    environment["REDIS_CA"] = ""
+    let configuration = try RedisConfiguration(environment: environment)
+    expectOptions(of: configuration)
+    #expect(configuration?.namespace == "a b&c:")
+    #expect(configuration?.label == "api")
+  }
+
+  @Test(
+    "An option with an unusable text is named in the error, without the text",
+    arguments: [
+      ("access", "hunter2"), ("access", ""), ("access", "READ-ONLY"), ("backoff-base", "hunter2"),
+      ("connect-timeout", "5"), ("connect-timeout", "5h"), ("connect-timeout", "s"), ("request-timeout", "0s"),
+      ("request-timeout", "-1s"), ("request-timeout", "1.5s"), ("request-timeout", "5 s"),
+      ("operation-timeout", "99999999999s"), ("keep-alive-interval", "5shunter2"),
+    ]
+  )
+  func unusableOption(name: String, text: String) {
+    let error = #expect(throws: RedisSharedStateError.self) {
+      try RedisConfiguration(url: "redis://h?\(name)=\(text.replacing(" ", with: "%20"))")
+    }
+    #expect(error?.code == .invalidURL)
+    #expect(error?.description.contains("its '\(name)' is not ") == true)
+    #expect(error?.description.contains("hunter2") == false)
+    let variable = "REDIS_" + name.uppercased().replacing("-", with: "_")
+    let same = Result { () throws(RedisSharedStateError) in
+      try RedisConfiguration(environment: ["REDIS_URL": "redis://h", variable: text])
+    }
+    // An empty variable is a missing one.
+    #expect(text.isEmpty ? (try? same.get()) != nil : same.failure == error)
+  }
+
+  @Test(
+    "A mistyped parameter is named in the error with the nearest right one",
+    arguments: [
+      ("requst-timeout", "request-timeout"), ("request_timeout", "request-timeout"),
+      ("requestTimeout", "request-timeout"), ("lable", "label"), ("namespaces", "namespace"), ("acess", "access"),
+      ("kye", nil), ("keys", "key"), ("cert", nil), ("hunter2", nil), ("timeout", nil), ("", nil),
+      ("connect-timeout-hunter2", nil), ("label%0A", nil),
+    ] as [(String, String?)]
+  )
+  func mistypedParameter(name: String, nearest: String?) {
+    let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: "redis://h?\(name)=hunter2") }
+    let text = error?.description ?? ""
+    #expect(error?.code == .invalidURL)
+    #expect(!text.contains("hunter2"))
+    if let nearest {
+      #expect(text.contains("it has the parameter '\(name)'; is this '\(nearest)'?"), "\(text)")
+    } else {
+      #expect(text.contains("it may only have"), "\(text)")
+    }
+  }
+
+  @Test("A parameter for another kind of address is named in the error", arguments: ["database", "ca", "primary"])
+  func misplacedParameter(name: String) {
+    let error = #expect(throws: RedisSharedStateError.self) {
+      try RedisConfiguration(url: "redis://h?hunter2=a&\(name)=hunter2")
+    }
+    #expect(error?.description.contains("'\(name)' is for another kind of address; after the '?'") == true)
+    #expect(error?.description.contains("hunter2") == false)
+  }
+
+  @Test("The article on connecting has a line for every parameter and its variable")
+  func documentedParameters() throws {
+    let article = URL(fileURLWithPath: #filePath)
+      .appending(path: "../../../Sources/SharedStateRedis/SharedStateRedis.docc/Connecting.md")
+    let text = try String(contentsOf: article.standardizedFileURL, encoding: .utf8)
+    for parameter in RedisConfiguration.Parameter.all {
+      let line = "| `\(parameter.name)` | `\(parameter.variable)` | `\(parameter.key)` |"
+      #expect(text.contains(line), "\(parameter.name)")
+    }
+  }
+
   @Test("Intervals have a least length, so that no store is busy all the time")
   func leastIntervals() throws {
     var configuration = try RedisConfiguration(url: "redis://h")
@@ -387,5 +494,11 @@ struct RedisConfigurationTests {
     ]
     for text in texts { #expect(!text.contains("hunter2")) }
     #expect("\(configuration)".contains("shop:"))
+  }
+}
+
+extension Result {
+  fileprivate var failure: Failure? {
+    if case .failure(let error) = self { error } else { nil }
   }
 }

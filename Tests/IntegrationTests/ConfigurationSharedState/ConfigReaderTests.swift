@@ -59,12 +59,33 @@ struct ConfigReaderTests {
 
   @Test("A reader scoped to 'redis' reads the store's environment variables")
   func environment() throws {
-    let variables = ["REDIS_URL": "redis://h?label=a", "REDIS_USERNAME": "alice", "REDIS_PASSWORD": "hunter2"]
+    let variables = [
+      "REDIS_URL": "redis://h?label=a", "REDIS_USERNAME": "alice", "REDIS_PASSWORD": "hunter2", "REDIS_NAMESPACE": "n:",
+      "REDIS_ACCESS": "read-only", "REDIS_BACKOFF_CAP": "3s", "REDIS_CONNECT_TIMEOUT": "1500ms",
+    ]
     let provider = EnvironmentVariablesProvider(environmentVariables: variables)
     let read = try RedisConfiguration(config: ConfigReader(provider: provider).scoped(to: "redis"))
     let expected = try #require(try RedisConfiguration(environment: variables))
     #expect(read.description == expected.description)
     #expect(read.credentials == expected.credentials)
+    for configuration in [read, expected] {
+      #expect(configuration.namespace == "n:")
+      #expect(configuration.access == .readOnly)
+      #expect(configuration.backoff == .init(cap: .seconds(3)))
+      #expect(configuration.connectTimeout == .milliseconds(1_500))
+    }
+  }
+
+  @Test("A configuration reader provides the options of the store by names in camel case")
+  func storeOptions() throws {
+    let configuration = try configuration([
+      "url": "redis://h", "access": "read-only", "backoffBase": "20ms", "operationTimeout": "2s",
+      "antiEntropyInterval": "2m",
+    ])
+    #expect(configuration.access == .readOnly)
+    #expect(configuration.backoff == .init(base: .milliseconds(20)))
+    #expect(configuration.operationTimeout == .seconds(2))
+    #expect(configuration.antiEntropyInterval == .seconds(120))
   }
 
   @Test(
@@ -79,6 +100,8 @@ struct ConfigReaderTests {
         "password and passwordFile are both set"
       ),
       (["url": "redis://h?label=hunter2", "label": "hunter2"], "distinct names"),
+      (["url": "redis://h", "access": "hunter2"], "its 'access' is not 'read-write' or 'read-only'"),
+      (["url": "redis://h?lable=hunter2"], "is this 'label'?"),
       (["url": "redis://h", "ca": "/hunter2"], "it may only have"),
       (["url": "redis://h", "primary": "hunter2"], "it may only have"),
       (["url": "redis+sentinel://h", "primary": "a", "sentinelUser": "hunter2"], "no 'sentinel-password'"),
