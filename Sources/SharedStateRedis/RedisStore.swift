@@ -192,8 +192,8 @@ public final class RedisStore: Sendable {
   /// ``Status/stopped``.
   public var statuses: some AsyncSequence<Status, Never> & Sendable { statusBoard.statuses }
 
-  /// Whether the values in memory are those of the server now: for the readiness probe of a service. Cheap enough for
-  /// every probe.
+  /// Whether the values in memory are those of the server now. Cheap enough for every request. ``readiness(of:)`` is for
+  /// the readiness probe of a service.
   public var health: Health { statusBoard.health }
 
   /// Returns once the store is live: it is connected, and has read every value that had a share by then. See

@@ -10,6 +10,10 @@ extension LinkState {
     let updates: Int
     let progress: RedisStore.Report.Progress
     let editedSince: Instant?
+    /// Whether the box has been up to date once.
+    let wasRead: Bool
+    /// Why the stored document cannot be read, as far as it is known: also while there is no connection.
+    let unreadable: RedisSharedStateError?
     let attachment: AttachmentReference
   }
 
@@ -37,6 +41,8 @@ extension LinkState {
         updates: updates.waiting + updates.sent,
         progress: progress,
         editedSince: isEdited ? member.unversioned?.since : nil,
+        wasRead: replica.shown.isLoaded,
+        unreadable: replica.unreadable,
         attachment: member.attachment
       )
     }

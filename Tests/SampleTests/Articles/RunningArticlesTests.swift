@@ -42,26 +42,24 @@ struct RunningArticlesTests {
     #expect(try RedisConfiguration(url: url).description == configuration.description)
   }
 
-  func readiness(of store: RedisStore) -> (isReady: Bool, text: String) {
-    switch store.health {
-    case .live: (true, "ready")
-    case .stale(let since, let reason): (false, "stale since \(since.ISO8601Format()): \(reason)")
-    case .neverConnected(let reason?): (false, "never connected: \(reason)")
-    case .neverConnected(nil): (false, "connecting")
-    case .stopped: (false, "stopped")
-    }
+  func probe(_ store: RedisStore) -> (status: Int, text: String) {
+    let readiness = store.readiness(of: "checkout:config", "flags")
+    return (readiness.isReady ? 200 : 503, "\(readiness)")
   }
 
-  @Test("A readiness probe follows the health of its store")
+  @Test("A readiness probe follows its store and the values it names")
   func readinessProbe() async throws {
     let store = RedisStore.inProcess()
-    #expect(readiness(of: store) == (false, "connecting"))
-    let config = Shared(wrappedValue: 0, .redis("config", store: store))
-    try await store.waitUntilConnected(within: .seconds(60))
-    #expect(readiness(of: store) == (true, "ready"))
-    #expect(config.isLoading == false)
+    #expect(probe(store).status == 503)
+    let config = Shared(wrappedValue: 0, .redis("checkout:config", store: store))
+    try await config.load()
+    #expect(probe(store) == (503, "not ready: 'flags' was not read yet."))
+    let flags = Shared(wrappedValue: 0, .redis("flags", store: store))
+    try await flags.load()
+    #expect(probe(store) == (200, "ready"))
+    withExtendedLifetime((config, flags)) {}
     await store.shutdown(within: .seconds(60))
-    #expect(readiness(of: store) == (false, "stopped"))
+    #expect(probe(store) == (503, "not ready: the store was shut down."))
   }
 
   @Test("A load with its own time limit succeeds", .dependencies)

@@ -33,10 +33,10 @@ struct Routes: Sendable {
       $settings.limits.withLock { $0 = limits }
       return limits
     }
-    router.get("health") { _, _ in readiness.text }
+    router.get("health") { _, _ in "\(readiness)" }
     router.get("ready") { _, _ in
-      let (isReady, text) = readiness
-      return EditedResponse(status: isReady ? .ok : .serviceUnavailable, response: text)
+      let readiness = readiness
+      return EditedResponse(status: readiness.isReady ? .ok : .serviceUnavailable, response: "\(readiness)")
     }
     router.get("metrics") { _, _ in metrics.text }
     return router
@@ -63,14 +63,6 @@ struct Routes: Sendable {
     }
   }
 
-  /// Whether this instance has the settings that Redis has, and the answer for a person.
-  private var readiness: (isReady: Bool, text: String) {
-    switch store.health {
-    case .live: $settings.loadError.map { (false, "The settings cannot be read: \($0)") } ?? (true, "ready")
-    case .stale(let since, let reason): (false, "stale since \(since.ISO8601Format()): \(reason)")
-    case .neverConnected(let reason?): (false, "never connected: \(reason)")
-    case .neverConnected(nil): (false, "connecting")
-    case .stopped: (false, "stopped")
-    }
-  }
+  /// Whether this instance can answer with the settings that it has: also while Redis is unreachable.
+  private var readiness: RedisStore.Readiness { store.readiness(of: "flags-service") }
 }

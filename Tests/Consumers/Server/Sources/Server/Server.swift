@@ -29,7 +29,7 @@ struct Server {
       return config.wrappedValue
     }
     router.get("ready") { _, _ -> HTTPResponse.Status in
-      config.loadError == nil ? .ok : .serviceUnavailable
+      store.readiness(of: "checkout:config").isReady ? .ok : .serviceUnavailable
     }
     return router
   }
