@@ -290,7 +290,8 @@ public final class RedisStore: Sendable {
 
   /// Sends pending changes, then closes the connections. Shares keep their values and can still be read.
   ///
-  /// Logs how many values have a change that was not delivered, and the error that ``flush(within:)`` would throw.
+  /// Logs how many values have a change that was not delivered, the names of the first ten, and the error that
+  /// ``flush(within:)`` would throw.
   /// - Parameter timeout: The longest time to wait for the delivery. A change that the store cannot deliver until a
   ///   person fixes something is not waited for.
   /// - Returns: The names of the values with a change that was not delivered, in order: it is still pending, or it was
@@ -304,24 +305,23 @@ public final class RedisStore: Sendable {
       logger.warning("Not every change was delivered before the shutdown.", metadata: ["error": "\(error)"])
     }
     let pending = link.stop()
-    if !pending.isEmpty {
-      logger.error("The store was shut down with undelivered changes.", metadata: ["values": "\(pending.count)"])
-    }
+    if !pending.isEmpty { telemetry.shutDownWithUndelivered(pending) }
     return undelivered.union(pending).sorted()
   }
 
   /// Makes a normal exit of the program wait until pending changes are delivered.
   ///
-  /// Whether or not this is called, a normal exit logs how many values have a change that was not delivered. A program
-  /// that is ended by a signal has no normal exit, unless it handles the signal and returns from `main`.
+  /// Whether or not this is called, a normal exit logs how many values have a change that was not delivered, and the
+  /// names of the first ten. A program that is ended by a signal has no normal exit, unless it handles the signal and
+  /// returns from `main`.
   /// - Parameter timeout: The longest time that the exit waits.
   public func flushAtExit(within timeout: Duration) {
     ExitWatch.shared.flush(self, within: timeout)
   }
 
   func reportUndelivered() {
-    guard status != .stopped, case let values = pendingChanges, values > 0 else { return }
-    telemetry.endedWithUndelivered(values)
+    guard status != .stopped, case let names = link.pendingNames, !names.isEmpty else { return }
+    telemetry.endedWithUndelivered(names)
   }
 
   /// Closes the connections for good. Pending changes are no longer sent.

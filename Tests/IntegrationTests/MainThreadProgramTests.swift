@@ -35,6 +35,7 @@ struct MainThreadProgramTests {
     }
     #expect(told.count == 1)
     #expect(told.first?.contains("values=1") == true)
+    #expect(told.first?.contains("names='count'") == true)
     #expect(told.first?.contains("server=/nowhere") == true)
   }
 

@@ -70,7 +70,8 @@ final class ReportedLines: Sendable {
     watch.tooFewReplicas(.notReplicated(name: "count", replicas: 1, .acknowledged(0)))
     watch.trackingFutile()
     watch.trackingSilent()
-    watch.endedWithUndelivered(1)
+    watch.endedWithUndelivered(["count"])
+    watch.shutDownWithUndelivered(["count"])
     metrics.publish(Measurements.Report())
     return lines.state.withLock { $0 }
   }

@@ -228,6 +228,11 @@ final class Link: Sendable {
     }
   }
 
+  /// The names of the values with a change that the server has not acknowledged.
+  var pendingNames: [String] {
+    guarded.withLock { $0.state.pendingNames }
+  }
+
   /// How many replicas have a change that the server has not acknowledged.
   var pendingChanges: Int {
     guarded.withLock { $0.state.pendingChanges }

@@ -243,12 +243,25 @@ final class LinkTelemetry: Sendable {
     )
   }
 
-  /// Reports that the program ends with undelivered changes.
-  func endedWithUndelivered(_ values: Int) {
+  /// Reports that the program ends with undelivered changes of these values.
+  func endedWithUndelivered(_ names: [String]) {
     logger.warning(
       "The program ended with undelivered changes. Await 'flush(within:)' before it ends, or call 'flushAtExit'.",
-      metadata: connection.merging(["values": "\(values)"]) { $1 }
+      metadata: connection.merging(Self.metadata(of: names)) { $1 }
     )
+  }
+
+  /// Reports that the store was shut down with undelivered changes of these values.
+  func shutDownWithUndelivered(_ names: [String]) {
+    logger.error("The store was shut down with undelivered changes.", metadata: Self.metadata(of: names))
+  }
+
+  /// The number of these values, and the names of the first ten, in order.
+  static func metadata(of names: [String]) -> Logger.Metadata {
+    let sorted = names.sorted()
+    let further = sorted.count > 10 ? " and \(sorted.count - 10) more" : ""
+    let list = sorted.prefix(10).map { "'\(RedisName.printable($0))'" }.joined(separator: ", ")
+    return ["values": "\(names.count)", "names": "\(list)\(further)"]
   }
 
   /// Reports that the system has refused a thread, which is tried again. Logs that at most once a minute.

@@ -48,11 +48,12 @@ struct BadDataTests {
   )
   func flush(kind: BackendKind) async throws {
     let backend = try kind.make()
-    let store = try backend.store()
+    let journal = Journal()
+    let store = try backend.store(logger: journal.logger("service"))
     try backend.set("limits", "nonsense")
     @Shared(.redis("limits", store: store)) var limits = Limits()
     try await $limits.status { $0.loadError != nil }
-    $limits.withLock { $0.maximum = 30 }
+    $limits.withLock { $0.maximum = 31_415 }
     let share = $limits
     for _ in 0..<2 {
       let thrown = await #expect(throws: RedisSharedStateError.self) {
@@ -62,6 +63,8 @@ struct BadDataTests {
     }
     let undelivered = try await inTime("shutdown()") { await store.shutdown(within: .seconds(3_600)) }
     #expect(undelivered == ["limits"])
+    #expect(journal.entries("The store was shut down with undelivered changes.").map(\.names) == ["'limits'"])
+    #expect(!journal.entries.contains { "\($0)".contains("31415") })
   }
 
   @Test("A pending change is sent once another client stores a readable value", arguments: BackendKind.allCases)

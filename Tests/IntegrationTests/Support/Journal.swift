@@ -10,6 +10,7 @@ final class Journal: Sendable {
     let name: String?
     let error: String?
     let members: String?
+    let names: String?
     let committedBy: String?
     let server: String?
     let label: String?
@@ -56,6 +57,7 @@ final class Journal: Sendable {
         name: name,
         error: event.metadata?["error"]?.description,
         members: event.metadata?["members"]?.description,
+        names: event.metadata?["names"]?.description,
         committedBy: event.metadata?["committedBy"]?.description,
         server: event.metadata?["server"]?.description,
         label: event.metadata?["label"]?.description,
