@@ -122,6 +122,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     case unreachable(reason: String)
     case disconnected(reason: String)
     case timedOut(operation: String)
+    case handshakeTimedOut(isSilent: Bool)
     case outpaced(name: String)
     case tlsFailed(reason: String)
     case unsupported(feature: String)
@@ -180,7 +181,7 @@ extension RedisSharedStateError {
     case .defaultInUse: .defaultInUse
     case .unreachable: .unreachable
     case .disconnected: .disconnected
-    case .timedOut, .outpaced: .timedOut
+    case .timedOut, .handshakeTimedOut, .outpaced: .timedOut
     case .tlsFailed: .tlsFailed
     case .unsupported: .unsupported
     case .authenticationFailed, .sentinelAuthenticationFailed: .authenticationFailed
@@ -287,6 +288,13 @@ extension RedisSharedStateError {
   /// An error with the code ``Code/timedOut``.
   public static func timedOut(operation: String) -> Self {
     Self(.timedOut(operation: operation))
+  }
+
+  /// An error with the code ``Code/timedOut``, of a TLS handshake.
+  ///
+  /// - Parameter isSilent: Whether nothing at all has arrived.
+  static func handshakeTimedOut(isSilent: Bool) -> Self {
+    Self(.handshakeTimedOut(isSilent: isSilent))
   }
 
   /// An error with the code ``Code/timedOut``: the server has answered, but each commit conflicted.
@@ -429,6 +437,8 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
       "The connection to Redis is down, and the value may be stale: \(reason)."
     case .timedOut(let operation):
       "Redis did not answer in time: \(operation)."
+    case .handshakeTimedOut(let isSilent):
+      "The TLS handshake timed out\(isSilent ? "; is this a plain port?" : ".")"
     case .outpaced(let name):
       "The change of '\(name)' was not stored in time. Redis answered, but the change conflicted with those of other "
         + "services every time."
@@ -628,10 +638,10 @@ extension RedisSharedStateError: StoreError {
     switch cause {
     // The store stays connected, so only the share reports it.
     case .permissionDenied(_, let subject): subject == nil
-    case .invalidURL, .serverRequired, .defaultInUse, .unreachable, .disconnected, .timedOut, .tlsFailed, .unsupported,
-      .authenticationFailed, .sentinelAuthenticationFailed, .sentinelPermissionDenied, .notPrimary, .moved,
-      .outOfThreads, .serverError, .protocolViolation, .changesGivenUp, .undelivered, .outcomeUnknown, .notStored,
-      .forked, .stopped:
+    case .invalidURL, .serverRequired, .defaultInUse, .unreachable, .disconnected, .timedOut, .handshakeTimedOut,
+      .tlsFailed, .unsupported, .authenticationFailed, .sentinelAuthenticationFailed, .sentinelPermissionDenied,
+      .notPrimary, .moved, .outOfThreads, .serverError, .protocolViolation, .changesGivenUp, .undelivered,
+      .outcomeUnknown, .notStored, .forked, .stopped:
       true
     case .invalidName, .outpaced, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .notReplicated,
       .valueTypeMismatch, .readOnly:

@@ -27,8 +27,14 @@ package struct WaitedInVain: Error, CustomStringConvertible {
 
   /// - Parameter timeout: The time that has passed; `nil`: the wait has ended before its deadline.
   package init(for what: String, within timeout: Duration? = nil, found: String? = nil) {
-    let outcome = timeout.map { "timed out after \($0) waiting for \(what)" } ?? "the wait for \(what) failed"
+    let outcome =
+      timeout.map { "Timed out after \(Self.seconds($0)) s waiting for \(what)" } ?? "the wait for \(what) failed"
     description = outcome + (found.map { "; found: \($0)" } ?? "")
+  }
+
+  private static func seconds(_ time: Duration) -> String {
+    let seconds = time / .seconds(1)
+    return Int(exactly: seconds).map { "\($0)" } ?? "\(seconds)"
   }
 }
 
@@ -55,7 +61,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     where isWanted: @escaping @Sendable (Element) -> Bool
   ) async throws -> Element {
     let last = Last<Element>()
-    let what = "a wanted element"
+    let what = "an element"
     return try await inTime(what, within: timeout, found: { last.description }, sourceLocation: sourceLocation) {
       for try await element in self {
         last.set(element)

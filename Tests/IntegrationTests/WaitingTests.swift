@@ -36,7 +36,7 @@ struct WaitingTests {
     for await _ in seen { break }
     wait.cancel()
     let error = await #expect(throws: WaitedInVain.self) { try await wait.value }
-    #expect(error?.description == "the wait for a wanted element failed; found: 7")
+    #expect(error?.description == "the wait for an element failed; found: 7")
     #expect(try await count.updates.first(within: .seconds(3_600)) { $0 == 7 } == 7)
   }
 
@@ -49,7 +49,7 @@ struct WaitingTests {
     await withKnownIssue {
       await #expect(throws: WaitedInVain.self) { try await count.updates.first(within: .zero) { $0 == 8 } }
     } matching: { issue in
-      "\(issue)".contains("timed out after 0.0 seconds waiting for a wanted element; found: ")
+      "\(issue)".contains("Timed out after 0 s waiting for an element; found: ")
     }
     await withKnownIssue {
       await #expect(throws: WaitedInVain.self) { try await ended.first(within: .seconds(3_600)) { $0 == 8 } }

@@ -35,6 +35,14 @@ struct RedisSharedStateErrorTests {
     #expect(RedisSharedStateError.undelivered(values: 1).description.contains("1 value "))
   }
 
+  @Test("A TLS handshake that timed out without any answer asks about a plain port")
+  func silentHandshake() {
+    let silent = RedisSharedStateError.handshakeTimedOut(isSilent: true)
+    #expect(silent.description == "The TLS handshake timed out; is this a plain port?")
+    #expect(RedisSharedStateError.handshakeTimedOut(isSilent: false).description == "The TLS handshake timed out.")
+    #expect(silent.code == .timedOut)
+  }
+
   @Test("An error can be caught by its code")
   func pattern() {
     func caught(_ error: any Error) -> Bool {

@@ -90,8 +90,7 @@
       _ hasHeard: Bool
     ) throws(RedisSharedStateError) {
       guard Instant.now < deadline, try !base.wait(for: wanted, until: deadline).isEmpty else {
-        let hint = hasHeard ? "" : ", without any answer; is this a plain port?"
-        throw .timedOut(operation: "the TLS handshake\(hint)")
+        throw .handshakeTimedOut(isSilent: !hasHeard)
       }
     }
 
