@@ -192,6 +192,8 @@ let package = Package(
       ],
       exclude: ["config.json"]
     ),
+    // The first program of the README. It is no snippet, because a snippet is built with all products.
+    .executableTarget(name: "FirstProgram", dependencies: ["SharedStateRedis"]),
     // A service for the chaos test, which starts several of them.
     .executableTarget(
       name: "ChaosService",
@@ -371,6 +373,7 @@ let package = Package(
         "ChaosService",
         "ConfigurationSharedState",
         "CountingService",
+        "FirstProgram",
         "LifecycleService",
         "MainThreadProgram",
         "RedisConnectionContract",
