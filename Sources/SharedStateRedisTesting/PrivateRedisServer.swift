@@ -1,5 +1,5 @@
 public import Foundation
-import SharedStateRedis
+public import SharedStateRedis
 import Synchronization
 
 /// A private redis-server for a test, on the loopback interface or on a Unix socket, in a temporary folder.
@@ -24,16 +24,19 @@ public final class PrivateRedisServer: Sendable {
   }
 
   /// The files of a server that speaks TLS only.
-  package struct Security: Sendable {
-    package let authority: String
+  public struct Security: Sendable {
+    /// The path of the certificates that both sides trust.
+    public let authority: String
     let identity: RedisConfiguration.TLS.Identity
     let requiresIdentity: Bool
 
+    /// Names the files.
+    ///
     /// - Parameters:
-    ///   - authority: The certificates that are trusted by both sides.
+    ///   - authority: The path of the certificates that are trusted by both sides.
     ///   - identity: The server's certificate, which the URL passes to clients as well where the server requires one.
     ///   - requiresIdentity: Whether clients have to show a certificate.
-    package init(authority: String, identity: RedisConfiguration.TLS.Identity, requiresIdentity: Bool = false) {
+    public init(authority: String, identity: RedisConfiguration.TLS.Identity, requiresIdentity: Bool = false) {
       (self.authority, self.identity, self.requiresIdentity) = (authority, identity, requiresIdentity)
     }
   }
@@ -62,28 +65,35 @@ public final class PrivateRedisServer: Sendable {
   ///
   /// - Parameters:
   ///   - address: The kind of address at which it listens.
+  ///   - security: Makes a server with a TCP address speak TLS, and nothing else; its URL names the files.
   ///   - password: The password of the default user; it has none when this is `nil`.
   ///   - isPersistent: Whether every write is on disk before it is answered, and survives a restart.
   ///   - configuration: Further lines of redis.conf, such as `user alice on >secret ~* &* +@all`.
   /// - Throws: ``PrivateRedisServerError``.
   public convenience init(
     _ address: Address = .tcp,
+    security: Security? = nil,
     password: String? = nil,
     isPersistent: Bool = false,
     configuration: [String] = []
   ) throws {
-    try self.init(address, security: nil, password: password, isPersistent: isPersistent, configuration: configuration)
+    try self.init(
+      address,
+      kind: .server,
+      security: security,
+      password: password,
+      isPersistent: isPersistent,
+      configuration: configuration
+    )
   }
 
   /// Starts a server, as the other initializer does.
   ///
-  /// - Parameters:
-  ///   - kind: The role of the program.
-  ///   - security: Makes a server with a TCP address speak TLS.
+  /// - Parameter kind: The role of the program.
   /// - Throws: ``PrivateRedisServerError``.
   package init(
     _ address: Address = .tcp,
-    kind: Kind = .server,
+    kind: Kind,
     security: Security?,
     password: String? = nil,
     isPersistent: Bool = false,
@@ -115,6 +125,11 @@ public final class PrivateRedisServer: Sendable {
   deinit {
     process.withLock { $0.take() }?.end(SIGKILL)
     try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// The port of a server that has a TCP address; 0: it has none.
+  package var port: UInt16 {
+    if case .tcp(_, let port) = endpoint { port } else { 0 }
   }
 
   /// Whether the process exists, paused or not.

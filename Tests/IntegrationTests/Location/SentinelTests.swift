@@ -308,7 +308,7 @@ struct SentinelTests {
     @Test("A store uses TLS with the servers and the Sentinels")
     func security() async throws {
       let authority = try await CertificateAuthority()
-      let group = try await SentinelGroup(security: try await authority.security(), ca: authority.certificate)
+      let group = try await SentinelGroup(security: try await authority.security())
       let store = try group.store("service")
       let share = Shared(wrappedValue: 0, .redis("count", store: store))
       share.withLock { $0 = 1 }

@@ -59,7 +59,4 @@ extension PrivateRedisServer {
     defer { try? FileManager.default.removeItem(at: file) }
     try await CommandLineTool.run("redis-cli", ["-p", String(port), "--rdb", file.path])
   }
-
-  /// The port of a server that has a TCP address.
-  var port: UInt16 { UInt16(url.prefix { $0 != "?" }.split(separator: ":").last ?? "") ?? 0 }
 }
