@@ -32,6 +32,15 @@ extension Effect<Act> {
       await send(.number(number))
     }
   }
+
+  /// Passes on its function that sends, and ends when its id, "sending", is cancelled.
+  fileprivate static func sending(_ start: @escaping @Sendable (Send<Act>) -> Void) -> Self {
+    .subscription { send, _ in
+      start(send)
+      return {}
+    }
+    .cancellable(id: "sending")
+  }
 }
 
 @Suite("Effects of a store", .timeLimit(.minutes(5)))
@@ -176,32 +185,48 @@ struct EffectTests {
     }
   }
 
-  @Test("An action that an effect has sent while its cancellation was reduced is not reduced")
-  func actionDuringCancellation() async throws {
+  @Test("An action that an effect has sent inside the reducer that cancels the effect is not reduced")
+  func actionBesideCancellation() async throws {
     let store = makeStore()
-    let goesOn = Gate()
-    let isSending = DispatchSemaphore(value: 0)
-    let task = store.send(
-      .effect {
-        .run { send in
-          await goesOn.wait()
-          isSending.signal()
-          await send(.number(1))
-        }
-        .cancellable(id: 1)
-      }
-    )
+    let sends = Locked<[Send<Act>]>([])
+    let task = store.send(.effect { .sending { send in sends.change { $0.append(send) } } })
     store.send(
       .effect {
-        goesOn.open()
-        #expect(isSending.waitInTime())
-        // Nothing shows that the effect waits for the store. Without that, the test passes, too.
-        for _ in 0..<10_000 { sched_yield() }
-        return .cancel(id: 1)
+        for send in sends.value { send.now(.number(1)) }
+        return .merge(.cancel(id: "sending"), .send(.number(2)))
+      }
+    )
+    try await inTime("the end") { await task.finish() }
+    #expect(sends.value.count == 1)
+    #expect(store.state == [2])
+  }
+
+  @Test("An action that an effect has sent from another thread while its cancellation was reduced is not reduced")
+  func actionDuringCancellation() async throws {
+    let store = makeStore()
+    let sends = Locked<[Send<Act>]>([])
+    let task = store.send(.effect { .sending { send in sends.change { $0.append(send) } } })
+    let other = makeStore()
+    let hasSent = DispatchSemaphore(value: 0)
+    store.send(
+      .effect {
+        Thread.detachNewThread {
+          // Inside the reducer of another store, an action for a busy store is left in its mailbox.
+          other.send(
+            .effect {
+              for send in sends.value { send.now(.number(1)) }
+              return .none
+            }
+          )
+          hasSent.signal()
+        }
+        #expect(hasSent.waitInTime())
+        return .cancel(id: "sending")
       }
     )
     try await inTime("the end") { await task.finish() }
     store.send(.number(2))
+    #expect(sends.value.count == 1)
     #expect(store.state == [2])
   }
 
