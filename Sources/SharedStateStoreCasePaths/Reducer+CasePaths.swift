@@ -16,11 +16,14 @@ extension Reducer {
     line: UInt = #line,
     column: UInt = #column
   ) -> some Reducer<State, Action> {
-    withOptional(
-      toChildState,
-      toChildAction,
-      child(),
-      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    ModifiedReducer(
+      self,
+      Reduction.withOptional(
+        StatePart(toChildState),
+        toChildAction,
+        child(),
+        at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+      )
     )
   }
 
@@ -35,11 +38,14 @@ extension Reducer {
     line: UInt = #line,
     column: UInt = #column
   ) -> some Reducer<State, Action> {
-    withPresented(
-      toPresentation,
-      path,
-      destination(),
-      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    ModifiedReducer(
+      self,
+      Reduction.withPresented(
+        StatePart(toPresentation),
+        path,
+        destination(),
+        at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+      )
     )
   }
 

@@ -98,15 +98,14 @@ extension KeyPath {
   public func callAsFunction<Enum>() -> Enum where Root == Case<Enum>, Value == Case<Void> {
     AnyCasePath(self).embed(())
   }
-
-  /// Whether a value is in the case, as a pattern of `switch`.
-  public static func ~= <Enum: CasePathable, Member>(keyPath: KeyPath, value: Enum) -> Bool
-  where Root == Case<Enum>, Value == Case<Member> {
-    value[case: keyPath] != nil
-  }
 }
 
 extension PartialKeyPath {
+  /// Whether a value is in the case, as a pattern of `switch`.
+  public static func ~= <Enum: CasePathable>(keyPath: PartialKeyPath, value: Enum) -> Bool where Root == Case<Enum> {
+    keyPath.contains(value)
+  }
+
   /// Makes the case of a value; `nil` when the case takes values of another type.
   public func callAsFunction<Enum>(_ value: Any) -> Enum? where Root == Case<Enum> {
     (Case<Enum>()[keyPath: self] as? any CaseOfSomething)?.embed(any: value) as? Enum

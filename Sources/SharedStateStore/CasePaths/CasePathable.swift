@@ -9,6 +9,12 @@ public protocol CasePathable: SendableMetatype {
 
   /// The paths of all cases.
   static var allCasePaths: AllCasePaths { get }
+
+  /// The actions of the child that `ifLet` runs on these actions.
+  associatedtype _$ChildAction = Self
+
+  /// A type that these actions share with the states of that child only.
+  associatedtype _$Container = NotPresentationAction
 }
 
 extension CasePathable {

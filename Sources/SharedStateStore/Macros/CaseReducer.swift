@@ -52,49 +52,27 @@ extension Store {
   }
 }
 
-extension Reducer {
-  /// Runs the presented feature, which is one of several.
-  ///
-  /// ```swift
-  /// .ifLet(\.$destination, action: \.destination)
-  /// ```
-  public func ifLet<ChildState: CaseReducerState, ChildAction>(
-    _ toPresentation: any WritableKeyPath<State, PresentationState<ChildState>> & Sendable,
-    action toPresentationAction: CaseKeyPath<Action, PresentationAction<ChildAction>>,
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
-    column: UInt = #column
-  ) -> some Reducer<State, Action> where ChildState.StateReducer.Action == ChildAction {
-    withPresented(
-      toPresentation,
-      AnyCasePath(toPresentationAction),
-      ChildState.StateReducer.body,
-      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    )
+/// The feature of a state that is one of several; for any other state, a reducer that does nothing.
+@usableFromInline
+struct FeatureOfState<State: Sendable, Action: Sendable>: Reducer {
+  @usableFromInline
+  typealias Body = Never
+
+  @usableFromInline
+  init() {}
+
+  @usableFromInline
+  var _reduction: Reduction<State, Action> {
+    func reduction<Known: CaseReducerState>(of state: Known.Type) -> Any { Known.StateReducer.body._reduction }
+    guard let state = State.self as? any CaseReducerState.Type else { return Reduction { _, _ in .none } }
+    guard let reduction = reduction(of: state) as? Reduction<State, Action> else {
+      preconditionFailure("The feature of '\(State.self)' has other actions than '\(Action.self)'. Use its own ones.")
+    }
+    return reduction
   }
 
-  /// Runs the feature of each element of a stack, which is one of several.
-  ///
-  /// ```swift
-  /// .forEach(\.path, action: \.path)
-  /// ```
-  public func forEach<ElementState: CaseReducerState, ElementAction>(
-    _ toStack: any WritableKeyPath<State, StackState<ElementState>> & Sendable,
-    action toStackAction: CaseKeyPath<Action, StackAction<ElementState, ElementAction>>,
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
-    column: UInt = #column
-  ) -> some Reducer<State, Action> where ElementState.StateReducer.Action == ElementAction {
-    forEach(
-      toStack,
-      action: toStackAction,
-      element: { ElementState.StateReducer.body },
-      fileID: fileID,
-      filePath: filePath,
-      line: line,
-      column: column
-    )
+  @usableFromInline
+  func reduce(into state: inout State, action: Action) -> Effect<Action> {
+    _reduction(&state, action)
   }
 }

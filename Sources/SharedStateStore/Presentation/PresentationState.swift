@@ -167,6 +167,11 @@ extension PresentationAction: Decodable where Action: Decodable {}
 extension PresentationAction: Encodable where Action: Encodable {}
 
 extension PresentationAction: CasePathable {
+  /// The actions of the presented child.
+  public typealias _$ChildAction = Action
+  /// Actions of a presentation.
+  public typealias _$Container = PresentationAction<Never>
+
   /// The paths of the cases.
   @dynamicMemberLookup
   public struct AllCasePaths: Sendable {

@@ -1,64 +1,80 @@
 public import SharedState
 
 extension Reducer {
-  /// Runs a child while it is presented, by a key path and a case key path.
+  /// Runs the presented feature, which is one of several. For other states, runs no child: for those that only show
+  /// something. `dismiss` ends the presentation.
   ///
   /// ```swift
-  /// .ifLet(\.$child, action: \.child) { Child() }
+  /// .ifLet(\.$destination, action: \.destination)
   /// ```
-  ///
-  /// The child runs first. `dismiss` sets its state to `nil` after this reducer has run. The child's effects are
-  /// cancelled when any reducer removes it, and when another child is presented. An action of a child that is not
-  /// presented is reported as an issue.
   @inlinable
-  public func ifLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
+  public func ifLet<ChildState: Sendable, PresenceAction: CasePathable>(
     _ toPresentation: any WritableKeyPath<State, PresentationState<ChildState>> & Sendable,
-    action toPresentationAction: CaseKeyPath<Action, PresentationAction<ChildAction>>,
-    @ReducerBuilder<ChildState, ChildAction> destination: () -> Child,
+    action toPresentationAction: CaseKeyPath<Action, PresenceAction>,
     fileID: StaticString = #fileID,
     filePath: StaticString = #filePath,
     line: UInt = #line,
     column: UInt = #column
-  ) -> some Reducer<State, Action> {
-    withPresented(
-      toPresentation,
-      AnyCasePath(toPresentationAction),
-      destination(),
-      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+  ) -> some Reducer<State, Action>
+  where PresenceAction._$Container == PresentationAction<Never>, PresenceAction._$ChildAction: Sendable {
+    ModifiedReducer(
+      self,
+      PresentationState<ChildState>._$ifLet(
+        StatePart(toPresentation),
+        AnyCasePath(toPresentationAction),
+        FeatureOfState<ChildState, PresenceAction._$ChildAction>(),
+        fileID: fileID,
+        filePath: filePath,
+        line: line,
+        column: column
+      )
     )
   }
+}
 
-  /// Ends a presentation when it is dismissed, and runs no child: for states that only show something.
+extension PresentationState: ChildPresence {
+  /// The state of the child.
+  public typealias ChildState = State
+  /// Actions of a presentation.
+  public typealias Container = PresentationAction<Never>
+
+  /// Runs a child while it is presented, for `ifLet`.
   @inlinable
-  public func ifLet<ChildState: Sendable, ChildAction: Sendable>(
-    _ toPresentation: any WritableKeyPath<State, PresentationState<ChildState>> & Sendable,
-    action toPresentationAction: CaseKeyPath<Action, PresentationAction<ChildAction>>,
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
-    column: UInt = #column
-  ) -> some Reducer<State, Action> {
-    withPresented(
-      toPresentation,
-      AnyCasePath(toPresentationAction),
-      EmptyReducer(),
+  public static func _$ifLet<ParentState, Action, PresenceAction, Child: Reducer>(
+    _ part: any Sendable,
+    _ path: AnyCasePath<Action, PresenceAction>,
+    _ child: Child,
+    fileID: StaticString,
+    filePath: StaticString,
+    line: UInt,
+    column: UInt
+  ) -> @Sendable (Reduction<ParentState, Action>) -> Reduction<ParentState, Action> where Child.State == State {
+    guard
+      let part = part as? StatePart<ParentState, PresentationState<Child.State>>,
+      let path = path as? AnyCasePath<Action, PresentationAction<Child.Action>>
+    else { preconditionFailure("The child does not run on '\(part)'. Call 'ifLet' instead of this method.") }
+    return Reduction.withPresented(
+      part,
+      path,
+      child,
       at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     )
   }
+}
 
+extension Reduction {
   /// Runs a child while it is presented.
   @inlinable
-  package func withPresented<ChildState, ChildAction>(
-    _ toPresentation: any WritableKeyPath<State, PresentationState<ChildState>> & Sendable,
+  package static func withPresented<ChildState, ChildAction>(
+    _ part: StatePart<State, PresentationState<ChildState>>,
     _ path: AnyCasePath<Action, PresentationAction<ChildAction>>,
     _ destination: some Reducer<ChildState, ChildAction>,
     at location: CallSite
-  ) -> some Reducer<State, Action> {
+  ) -> @Sendable (Self) -> Self {
     let child = LazyReduction { destination._reduction }
-    let part = StatePart(toPresentation)
     let embed: @Sendable (StateIdentity, Effect<ChildAction>) -> Effect<Action> = { identity, effect in
       effect.map { path.embed(.presented($0)) }
-        .of(PathComponent(place: toPresentation, identity: identity), dismissal: path.embed(.dismiss))
+        .of(PathComponent(place: part.keyPath, identity: identity), dismissal: path.embed(.dismiss))
     }
     let reportMissing: @Sendable (Action) -> Void = { action in
       FeatureIssue.report(
@@ -72,7 +88,7 @@ extension Reducer {
         at: location
       )
     }
-    return ModifiedReducer(self) { base in
+    return { base in
       Reduction(
         run: { state, action in
           switch path.extract(from: action) {
@@ -108,7 +124,7 @@ extension Reducer {
               guard case .presented(let childAction)? = path.extract(from: action) else { return nil }
               return childAction
             },
-            component: { PathComponent(place: toPresentation, identity: $0) },
+            component: { PathComponent(place: part.keyPath, identity: $0) },
             embed: embed
           )
         )

@@ -15,7 +15,8 @@ public struct Reduce<State: Sendable, Action: Sendable>: Reducer {
 
   /// Another reducer, with its type erased.
   @inlinable
-  public init(_ reducer: some Reducer<State, Action>) {
+  public init(_ reducer: any Reducer<State, Action>) {
+    // If the parameter were generic, the compiler would report each error in a closure as a closure that is no reducer.
     _reduction = reducer._reduction
   }
 

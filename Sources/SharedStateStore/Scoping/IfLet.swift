@@ -1,43 +1,116 @@
-package import SharedState
+public import SharedState
 
 extension Reducer {
   /// Runs a child while its state is present, by a key path and a case key path.
   ///
-  /// The child runs first. Its effects are cancelled when its state is removed, or when its identity changes. An action
-  /// of the child without its state is reported as an issue.
-  @_disfavoredOverload
-  public func ifLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
-    _ toChildState: any WritableKeyPath<State, ChildState?> & Sendable,
-    action toChildAction: CaseKeyPath<Action, ChildAction>,
-    @ReducerBuilder<ChildState, ChildAction> then child: () -> Child,
+  /// ```swift
+  /// .ifLet(\.$child, action: \.child) { Child() }
+  /// ```
+  ///
+  /// The state is an optional, whose action is the child's, or a presentation, whose action is a ``PresentationAction``:
+  /// its `dismiss` sets the state to `nil` after this reducer has run.
+  ///
+  /// The child runs first. Its effects are cancelled when any reducer removes its state, and when its identity changes. An
+  /// action of the child without its state is reported as an issue.
+  @inlinable
+  public func ifLet<Presence: ChildPresence & Sendable, PresenceAction: CasePathable, Child: Reducer>(
+    _ toPresence: any WritableKeyPath<State, Presence> & Sendable,
+    action toPresenceAction: CaseKeyPath<Action, PresenceAction>,
+    @ReducerBuilder<Presence.ChildState, PresenceAction._$ChildAction> then child: () -> Child,
     fileID: StaticString = #fileID,
     filePath: StaticString = #filePath,
     line: UInt = #line,
     column: UInt = #column
-  ) -> some Reducer<State, Action> {
-    withOptional(
-      toChildState,
-      AnyCasePath(toChildAction),
-      child(),
+  ) -> some Reducer<State, Action>
+  where
+    PresenceAction._$Container == Presence.Container,
+    Child.State == Presence.ChildState,
+    Child.Action == PresenceAction._$ChildAction
+  {
+    ModifiedReducer(
+      self,
+      Presence._$ifLet(
+        StatePart(toPresence),
+        AnyCasePath(toPresenceAction),
+        child(),
+        fileID: fileID,
+        filePath: filePath,
+        line: line,
+        column: column
+      )
+    )
+  }
+}
+
+/// The state of a child that may be absent: an optional or a presentation.
+public protocol ChildPresence {
+  /// The state of the child.
+  associatedtype ChildState
+  /// A type that the state shares with its actions only.
+  associatedtype Container
+
+  /// Runs a child while its state is present, for `ifLet`: one method for optionals and presentations, because overloads
+  /// multiply the work of the type checker with each method in a chain.
+  ///
+  /// - Parameter part: The `StatePart` of the child.
+  static func _$ifLet<State, Action, PresenceAction, Child: Reducer>(
+    _ part: any Sendable,
+    _ path: AnyCasePath<Action, PresenceAction>,
+    _ child: Child,
+    fileID: StaticString,
+    filePath: StaticString,
+    line: UInt,
+    column: UInt
+  ) -> @Sendable (Reduction<State, Action>) -> Reduction<State, Action> where Child.State == ChildState
+}
+
+/// Stands for actions that are no ``PresentationAction``, in messages of the compiler about `ifLet`.
+public enum NotPresentationAction {}
+
+extension Optional: ChildPresence {
+  /// The state of the child.
+  public typealias ChildState = Wrapped
+  /// Actions of the child itself.
+  public typealias Container = NotPresentationAction
+
+  /// Runs a child while its state is present, for `ifLet`.
+  @inlinable
+  public static func _$ifLet<State, Action, PresenceAction, Child: Reducer>(
+    _ part: any Sendable,
+    _ path: AnyCasePath<Action, PresenceAction>,
+    _ child: Child,
+    fileID: StaticString,
+    filePath: StaticString,
+    line: UInt,
+    column: UInt
+  ) -> @Sendable (Reduction<State, Action>) -> Reduction<State, Action> where Child.State == Wrapped {
+    guard
+      let part = part as? StatePart<State, Child.State?>,
+      let path = path as? AnyCasePath<Action, Child.Action>
+    else { preconditionFailure("The child does not run on '\(part)'. Call 'ifLet' instead of this method.") }
+    return Reduction.withOptional(
+      part,
+      path,
+      child,
       at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     )
   }
+}
 
+extension Reduction {
   /// Runs a child while its state is present.
-  ///
-  /// Not an overload of `ifLet`: overloads multiply the work of the type checker with each method in a chain.
-  package func withOptional<ChildState, ChildAction>(
-    _ toChildState: any WritableKeyPath<State, ChildState?> & Sendable,
-    _ toChildAction: AnyCasePath<Action, ChildAction>,
+  @usableFromInline
+  package static func withOptional<ChildState, ChildAction>(
+    _ part: StatePart<State, ChildState?>,
+    _ path: AnyCasePath<Action, ChildAction>,
     _ child: some Reducer<ChildState, ChildAction>,
     at location: CallSite
-  ) -> some Reducer<State, Action> {
-    let part = StatePart(toChildState)
-    return ModifiedReducer(self) { base in
+  ) -> @Sendable (Self) -> Self {
+    { base in
       base.withChild(
-        action: toChildAction,
+        action: path,
         LazyReduction { child._reduction },
-        component: { PathComponent(place: toChildState, identity: $0) },
+        component: { PathComponent(place: part.keyPath, identity: $0) },
         read: { part.read($0) },
         modify: { state, body in
           part.modify(&state) { childState in

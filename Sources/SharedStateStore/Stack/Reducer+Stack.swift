@@ -1,30 +1,12 @@
 public import SharedState
 
 extension Reducer {
-  /// Runs a child on each element of a stack, with the label `destination`.
-  @_disfavoredOverload
-  @inlinable
-  public func forEach<ElementState, ElementAction, Element: Reducer<ElementState, ElementAction>>(
-    _ toStack: any WritableKeyPath<State, StackState<ElementState>> & Sendable,
-    action toStackAction: CaseKeyPath<Action, StackAction<ElementState, ElementAction>>,
-    @ReducerBuilder<ElementState, ElementAction> destination: () -> Element,
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
-    column: UInt = #column
-  ) -> some Reducer<State, Action> {
-    forEach(
-      toStack,
-      action: toStackAction,
-      element: destination,
-      fileID: fileID,
-      filePath: filePath,
-      line: line,
-      column: column
-    )
-  }
-
-  /// Pushes and pops elements, and runs no child: for states that only show something.
+  /// Runs the feature of each element of a stack, which is one of several. For other states, runs no child: for those
+  /// that only show something. `push` and `popFrom` change the stack.
+  ///
+  /// ```swift
+  /// .forEach(\.path, action: \.path)
+  /// ```
   @inlinable
   public func forEach<ElementState: Sendable, ElementAction: Sendable>(
     _ toStack: any WritableKeyPath<State, StackState<ElementState>> & Sendable,
@@ -37,7 +19,7 @@ extension Reducer {
     forEach(
       toStack,
       action: toStackAction,
-      element: { EmptyReducer() },
+      element: { FeatureOfState<ElementState, ElementAction>() },
       fileID: fileID,
       filePath: filePath,
       line: line,

@@ -46,15 +46,20 @@ struct InPlaceTests {
     }
 
     @CasePathable
-    enum Action {
-      case bag(Void)
-      case inner(Void)
-      case optional(Void)
-      case presented(PresentationAction<Void>)
-      case innerPresented(PresentationAction<Void>)
+    enum Look {
+      case now
     }
 
-    private var looking: some Reducer<Bag, Void> {
+    @CasePathable
+    enum Action {
+      case bag(Look)
+      case inner(Look)
+      case optional(Look)
+      case presented(PresentationAction<Look>)
+      case innerPresented(PresentationAction<Look>)
+    }
+
+    private var looking: some Reducer<Bag, Look> {
       Reduce { bag, _ in
         bag.look()
         return .none
@@ -74,7 +79,7 @@ struct InPlaceTests {
   @Test("A child changes a property without copying it")
   func inPlace() {
     let store = Store(initialState: Feature.State()) { Feature() }
-    store.send(.bag(()))
+    store.send(.bag(.now))
     #expect(store.state.bag.wasCopied == false)
   }
 
@@ -83,20 +88,20 @@ struct InPlaceTests {
     let store = Store(initialState: Feature.State()) { Feature() }
     let number = Observer(store.page.number)
     let bag = Observer(store.page.section.bag)
-    store.send(.inner(()))
+    store.send(.inner(.now))
     #expect(store.state.page.section.bag.wasCopied == false)
     #expect(bag.hasHeard)
     #expect(!number.hasHeard)
-    store.send(.optional(()))
+    store.send(.optional(.now))
     #expect(store.state.page.section.optional?.wasCopied == false)
   }
 
   @Test("A child changes a presented property without copying it")
   func presented() {
     let store = Store(initialState: Feature.State()) { Feature() }
-    store.send(.presented(.presented(())))
+    store.send(.presented(.presented(.now)))
     #expect(store.state.presented?.wasCopied == false)
-    store.send(.innerPresented(.presented(())))
+    store.send(.innerPresented(.presented(.now)))
     #expect(store.state.page.presented?.wasCopied == false)
   }
 
@@ -109,7 +114,7 @@ struct InPlaceTests {
     } onChange: {
       hasHeard.withLock { $0 = true }
     }
-    store.send(.bag(()))
+    store.send(.bag(.now))
     #expect(hasHeard.withLock { $0 })
   }
 }

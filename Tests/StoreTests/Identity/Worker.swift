@@ -10,6 +10,7 @@ struct Worker: Reducer {
     var sawPresented = false
   }
 
+  @CasePathable
   enum Action: Equatable, Sendable {
     case start
     case cancel
