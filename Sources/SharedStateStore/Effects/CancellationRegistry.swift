@@ -10,9 +10,10 @@ final class CancellationRegistry: Sendable {
   }
 
   /// A place where a feature has children.
-  private struct Parent: Hashable {
+  private struct Parent: Hashable, @unchecked Sendable {
+    // `@unchecked Sendable` is right because the `AnyHashable` holds a key path of literals or a `ChildPlace`.
     let path: EffectPath
-    let place: PathPlace
+    let place: AnyHashable
   }
 
   private struct Contents {
@@ -53,8 +54,9 @@ final class CancellationRegistry: Sendable {
   var hasParents: Bool { parentCount.load(ordering: .relaxed) > 0 }
 
   /// The children at a place that have children with effects.
-  func parents(at place: PathPlace, path: EffectPath) -> [StateIdentity] {
-    contents.withLock { contents in contents.parents[Parent(path: path, place: place)].map { Array($0.keys) } ?? [] }
+  func parents(at place: AnyKeyPath, path: EffectPath) -> [StateIdentity] {
+    let parent = Parent(path: path, place: place)
+    return contents.withLock { contents in contents.parents[parent].map { Array($0.keys) } ?? [] }
   }
 
   /// Counts an effect of a child for all of its ancestors.

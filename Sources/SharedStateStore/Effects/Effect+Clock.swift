@@ -111,7 +111,7 @@ extension Effect {
       await withTaskCancellation(id: id, cancelInFlight: cancelInFlight) { await effect.perform(send) }
     case .cancel(let id):
       Task<Never, Never>.cancel(id: id)
-    case .child(let effect, _, _):
+    case .part(let effect, _), .child(let effect, _, _):
       await effect.perform(send)
     case .farewell:
       break

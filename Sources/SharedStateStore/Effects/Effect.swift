@@ -47,6 +47,8 @@ indirect enum EffectOperation<Action: Sendable>: Sendable {
   case concatenate([Effect<Action>])
   case cancellable(Effect<Action>, id: EffectID, cancelInFlight: Bool)
   case cancel(EffectID)
+  /// The effects of a child that is always present, whose ids are its own.
+  case part(Effect<Action>, PathComponent)
   /// The effects of a child that may be dismissed; the child asks for that by sending the action.
   case child(Effect<Action>, PathComponent, dismissal: Action?)
   /// The end of the effects of a child.
@@ -92,26 +94,12 @@ extension Effect {
   /// The same effect, with its actions transformed.
   @inlinable
   public func map<Other: Sendable>(_ transform: @escaping @Sendable (Action) -> Other) -> Effect<Other> {
-    map(transform, within: nil)
-  }
-
-  /// The same effect, for the actions of a parent.
-  /// - Parameter keyPath: Leads from the parent's state to the child's; `nil` when the child may be removed.
-  @inlinable
-  func map<Other: Sendable>(
-    _ transform: @escaping @Sendable (Action) -> Other,
-    within keyPath: AnyKeyPath?
-  ) -> Effect<Other> {
-    isNone ? .none : mapped(transform, within: keyPath)
+    isNone ? .none : mapped(transform)
   }
 
   @usableFromInline
-  func mapped<Other: Sendable>(
-    _ transform: @escaping @Sendable (Action) -> Other,
-    within keyPath: AnyKeyPath?
-  ) -> Effect<Other> {
+  func mapped<Other: Sendable>(_ transform: @escaping @Sendable (Action) -> Other) -> Effect<Other> {
     guard let operation = box?.operation else { return .none }
-    let keyPaths = keyPath.map { [$0] } ?? []
     switch operation {
     case .send(let action):
       return .send(transform(action))
@@ -120,18 +108,19 @@ extension Effect {
     case .subscribe(let source):
       return Effect<Other>(.subscribe(source.map(transform)))
     case .merge(let effects):
-      return Effect<Other>(.merge(effects.map { $0.map(transform, within: keyPath) }))
+      return Effect<Other>(.merge(effects.map { $0.map(transform) }))
     case .concatenate(let effects):
-      return Effect<Other>(.concatenate(effects.map { $0.map(transform, within: keyPath) }))
+      return Effect<Other>(.concatenate(effects.map { $0.map(transform) }))
     case .cancellable(let effect, let id, let cancelInFlight):
-      return Effect<Other>(.cancellable(effect.map(transform, within: keyPath), id: id, cancelInFlight: cancelInFlight))
+      return Effect<Other>(.cancellable(effect.map(transform), id: id, cancelInFlight: cancelInFlight))
     case .cancel(let id):
       return Effect<Other>(.cancel(id))
+    case .part(let effect, let component):
+      return Effect<Other>(.part(effect.map(transform), component))
     case .child(let effect, let component, let dismissal):
-      let component = component.within(keyPaths)
       return Effect<Other>(.child(effect.map(transform), component, dismissal: dismissal.map(transform)))
     case .farewell(let component):
-      return Effect<Other>(.farewell(component.within(keyPaths)))
+      return Effect<Other>(.farewell(component))
     }
   }
 
@@ -143,6 +132,13 @@ extension Effect {
   ) -> Self {
     isNone ? self : Self(.child(self, component(), dismissal: dismissal()))
   }
+
+  /// The effects of a child that is always present, as part of its parent's effects.
+  @inlinable
+  func ofPart(_ component: PathComponent) -> Self { isNone ? self : inPart(component) }
+
+  @usableFromInline
+  func inPart(_ component: PathComponent) -> Self { Self(.part(self, component)) }
 
   /// The end of the effects of a child.
   @usableFromInline

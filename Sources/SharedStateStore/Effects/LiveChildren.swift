@@ -8,8 +8,6 @@ struct LiveChildren: @unchecked Sendable {
   /// `nil` when there are none.
   private let registry: CancellationRegistry?
   private var path: EffectPath = []
-  /// The key paths from the last child of the path to the feature, from the innermost one outwards.
-  private var keyPaths: [AnyKeyPath] = []
 
   /// The live children of a feature that no store runs: none.
   @usableFromInline
@@ -25,29 +23,19 @@ struct LiveChildren: @unchecked Sendable {
     self.init(registry: registry.hasParents ? registry : nil)
   }
 
-  /// The live children as seen by the feature that a key path leads to.
-  @usableFromInline
-  func within(_ keyPath: AnyKeyPath) -> Self {
-    if registry == nil { return self }
-    var inner = self
-    inner.keyPaths.insert(keyPath, at: 0)
-    return inner
-  }
-
   /// The live children as seen by a child.
   @usableFromInline
   func within(_ child: @autoclosure () -> PathComponent) -> Self {
     if registry == nil { return self }
     var inner = self
-    inner.path.append(child().within(keyPaths))
-    inner.keyPaths = []
+    inner.path.append(child())
     return inner
   }
 
   /// The children at a place that have children with effects.
   @usableFromInline
   func parents(at place: AnyKeyPath) -> [StateIdentity] {
-    registry?.parents(at: PathPlace(place).within(keyPaths), path: path) ?? []
+    registry?.parents(at: place, path: path) ?? []
   }
 }
 
@@ -58,12 +46,6 @@ struct ActingChild: Sendable {
   let component: PathComponent
   @usableFromInline
   let children: [ActingChild]
-
-  /// The same child as seen by the feature that a key path leads to; `nil` when the child is not in that feature.
-  @usableFromInline
-  func inside(_ keyPath: AnyKeyPath) -> Self? {
-    component.inside(keyPath).map { Self(component: $0, children: children) }
-  }
 }
 
 extension Effect {
@@ -73,7 +55,8 @@ extension Effect {
     switch box?.operation {
     case .merge(let effects), .concatenate(let effects): effects.flatMap(\.children)
     case .cancellable(let effect, _, _): effect.children
-    case .child(let effect, let component, _): [ActingChild(component: component, children: effect.children)]
+    case .part(let effect, let component), .child(let effect, let component, _):
+      [ActingChild(component: component, children: effect.children)]
     default: []
     }
   }

@@ -6,6 +6,8 @@ import SharedState
 /// Scope(state: \.child, action: \.child) { Child() }
 /// ```
 ///
+/// The ids of the child's effects are its own: cancelling one reaches neither the parent nor a sibling.
+///
 /// When the state is an enum, the child belongs to a case. An action of the child while the state is in another case is
 /// reported as an issue.
 public struct Scope<ParentState: Sendable, ParentAction: Sendable, Child: Reducer>: Reducer {
@@ -96,19 +98,20 @@ public struct Scope<ParentState: Sendable, ParentAction: Sendable, Child: Reduce
     path: AnyCasePath<ParentAction, Child.Action>,
     child: Reduction<Child.State, Child.Action>
   ) {
+    let component = PathComponent(place: part.keyPath, identity: .presence)
     _reduction = Reduction(
       run: { state, action in
         guard let childAction = path.extract(from: action) else { return .none }
         let effect = part.modify(&state) { child.run(&$0, childAction) }
-        return effect.isNone ? .none : effect.map(path.embed, within: part.keyPath)
+        return effect.isNone ? .none : effect.map(path.embed).ofPart(component)
       },
       children: child.children.map { children in
         Children { state, action, live in
-          children.presence(part.read(state), action.flatMap(path.extract), live.within(part.keyPath))
+          children.presence(part.read(state), action.flatMap(path.extract), live.within(component))
         } acting: { acting in
-          children.acting(acting.compactMap { $0.inside(part.keyPath) })
+          children.acting(acting.flatMap { $0.component == component ? $0.children : [] })
         } farewell: { before, state in
-          children.farewell(before, part.read(state)).map(path.embed, within: part.keyPath)
+          children.farewell(before, part.read(state)).map(path.embed).ofPart(component)
         }
       }
     )

@@ -41,6 +41,9 @@ extension RootCore {
       node.end()
     case .cancel(let id):
       work.tasks += registry.markCancelled(id: id, path: place.path)
+    case .part(let effect, let component):
+      let part = EffectPlace(node: place.node, path: place.path + [component], dismiss: place.dismiss)
+      collect(effect, part, effects, &work)
     case .child(let effect, let component, let dismissal):
       let node = EffectNode(in: place.node)
       registry.register(node, child: component, path: place.path)

@@ -163,7 +163,7 @@ struct IdentityTests {
   func parent(kind: ChildKind) async throws {
     let office = makeOffice()
     let task = try await begin(kind, 1, in: office)
-    office.send(.own(.cancel))
+    office.send(.cancel)
     try await inTime("the end of the effect") { await task.finish() }
     #expect(ended.value == [1])
   }

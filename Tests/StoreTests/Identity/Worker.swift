@@ -53,7 +53,7 @@ struct Worker: Reducer {
   }
 }
 
-/// Has a presented worker, an optional one, a stack of workers and an array of workers.
+/// Has a presented worker, an optional one, a stack of workers, an array of workers, and one that is always present.
 struct Office: Reducer {
   struct State: Equatable {
     @PresentationState var presented: Worker.State?
@@ -69,6 +69,7 @@ struct Office: Reducer {
     case path(StackAction<Worker.State, Worker.Action>)
     case rows(IdentifiedAction<Int, Worker.Action>)
     case own(Worker.Action)
+    case cancel
     case set(@Sendable (inout State) -> Void)
     case setBehind(@Sendable (inout State) -> Void)
 
@@ -79,6 +80,7 @@ struct Office: Reducer {
       case (.path(let lhs), .path(let rhs)): lhs == rhs
       case (.rows(let lhs), .rows(let rhs)): lhs == rhs
       case (.own(let lhs), .own(let rhs)): lhs == rhs
+      case (.cancel, .cancel): true
       default: false
       }
     }
@@ -90,7 +92,7 @@ struct Office: Reducer {
     Scope(state: \.own, action: \.own) { Worker(ends: ends) }
     Reduce { state, action in
       if case .set(let change) = action { change(&state) }
-      return .none
+      return action == .cancel ? .cancel(id: Worker.CancelID.work) : .none
     }
     .ifLet(\.$presented, action: \.presented) { Worker(ends: ends) }
     .ifLet(\.optional, action: \.optional) { Worker(ends: ends) }
