@@ -20,6 +20,8 @@ struct CasePathableExpansion {
     var lines = ["\(access)struct AllCasePaths: SharedStateStore.CasePathSequence {"]
     lines += ["\(access)typealias _$Root = \(root)"].indented
     lines += try declaration.lines { member throws(ExpansionDiagnostic) in
+      // No value is ever in such a case, and the closures of a path must not name it.
+      if member.isUnavailable { return [] }
       var lines: [String] = []
       for one in member.cases { lines += try path(of: one, in: member) }
       return lines

@@ -10,6 +10,19 @@ extension Declaration {
     attributes(named: "available").map(\.fragment.text)
   }
 
+  /// Whether it is deprecated on all platforms.
+  var isDeprecated: Bool { isAvailable(as: "deprecated") }
+
+  /// Whether no code may use it, on all platforms.
+  var isUnavailable: Bool { isAvailable(as: "unavailable") }
+
+  private func isAvailable(as state: String) -> Bool {
+    attributes(named: "available").contains { attribute in
+      guard let source = attribute.arguments.map({ Source($0.text) }) else { return false }
+      return source.tokens.map { source.text($0.range) }.starts(with: ["(", "*", ",", state])
+    }
+  }
+
   /// Calls a closure with each declaration in the block. The resulting lines are placed in the same `#if` as the
   /// declaration.
   func lines(_ make: (Declaration) throws(ExpansionDiagnostic) -> [String]) throws(ExpansionDiagnostic) -> [String] {

@@ -25,7 +25,7 @@ struct ExpansionRequest: Sendable {
       )
     }
     do throws(ExpansionDiagnostic) {
-      return Expansion(source: try macro.expand(self))
+      return Expansion(source: try macro.expand(self), diagnostics: try macro.warnings(self))
     } catch {
       return Expansion(source: nil, diagnostics: [error])
     }
@@ -64,8 +64,12 @@ extension Expansion {
   }
 }
 
-/// An error that the compiler shows where the macro is used.
+/// An error or a warning that the compiler shows where the macro is used.
 struct ExpansionDiagnostic: Error, Equatable, Sendable {
+  enum Severity: String, Equatable, Sendable {
+    case error, warning
+  }
+
   enum Place: Equatable, Sendable {
     case attribute
     /// A byte of the declaration.
@@ -74,6 +78,7 @@ struct ExpansionDiagnostic: Error, Equatable, Sendable {
 
   let message: String
   let place: Place
+  var severity = Severity.error
 }
 
 /// All macros.
@@ -86,6 +91,13 @@ enum Macro: String, CaseIterable, Sendable {
   case reducer = "ReducerMacro"
   case reducerCase = "ReducerCaseMacro"
   case sendable = "SendableMacro"
+
+  func warnings(_ request: ExpansionRequest) throws(ExpansionDiagnostic) -> [ExpansionDiagnostic] {
+    switch (self, request.role) {
+    case (.reducer, "member"): try ReducerExpansion(request).warnings
+    default: []
+    }
+  }
 
   func expand(_ request: ExpansionRequest) throws(ExpansionDiagnostic) -> String {
     switch (self, request.role) {

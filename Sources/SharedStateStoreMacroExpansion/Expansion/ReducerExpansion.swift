@@ -28,6 +28,22 @@ struct ReducerExpansion {
     declaration.keyword == "enum" ? try membersOfEnum() : try membersOfStruct()
   }
 
+  /// The compiler's words about code that is valid, but probably not meant.
+  var warnings: [ExpansionDiagnostic] {
+    let all = declaration.allDeclarations
+    guard declaration.keyword == "struct", !all.contains(where: { $0.isBody || $0.isReduce }),
+      let action = all.first(where: { $0.isType(named: "Action") })
+    else { return [] }
+    return [
+      ExpansionDiagnostic(
+        message: "This feature has actions, but no 'body', so they change nothing. Add a body; "
+          + "'var body: some ReducerOf<Self> { EmptyReducer() }' says that it is meant.",
+        place: .declaration(offset: action.offset),
+        severity: .warning
+      )
+    ]
+  }
+
   // MARK: - Structs
 
   private func membersOfStruct() throws(ExpansionDiagnostic) -> String {
@@ -91,7 +107,7 @@ struct ReducerExpansion {
       case .reducer(let name, let type, _), .ephemeral(let name, let type): "case \(name)(\(type).Action)"
       }
     }
-    let scopes = try lines { one in
+    let scopes = try uses { one, _ in
       guard case .reducer(let name, _, let reducer) = one else { return nil }
       return """
         SharedStateStore.Scope(state: \\Self.State.Cases.\(name), action: \\Self.Action.Cases.\(name)) {
@@ -107,9 +123,10 @@ struct ReducerExpansion {
       case .ephemeral(let name, let type): "case \(name)(\(type))"
       }
     }
-    let choices = try declaration.lines { member throws(ExpansionDiagnostic) in
-      try member.cases.map { one throws(ExpansionDiagnostic) in choice(try part(of: one, in: member), one) }
-    }
+    let choices = try uses { part, one in choice(part, one) }
+    // Code in a deprecated member may use deprecated cases.
+    let isDeprecated = declaration.allDeclarations.contains { !$0.cases.isEmpty && $0.isDeprecated }
+    let deprecation = isDeprecated ? ["@available(*, deprecated, message: \"It has a deprecated case.\")"] : []
     // The conformances are written here, although '@CasePathable' and '@ObservableState' would add them: Swift 6.3
     // crashes when the type checker expands extensions of types that a macro has made.
     let stateTypes =
@@ -127,12 +144,14 @@ struct ReducerExpansion {
     lines +=
       ["@SharedStateStore.CasePathable", "\(access)enum Action: \(actionTypes.joined(separator: ", ")) {"]
       + actions.indented + ["}", ""]
+    lines += deprecation
     lines += [
       "@SharedStateStore.ReducerBuilder<Self.State, Self.Action>",
       "\(access)static var body: some SharedStateStore.Reducer<Self.State, Self.Action> {",
     ]
     lines += scopes.indented + ["}", ""]
     lines += ["\(access)enum CaseScope: Swift.Sendable {"] + stores.indented + ["}", ""]
+    lines += deprecation
     lines += [
       "\(access)static func scope(_ store: SharedStateStore.Store<Self.State, Self.Action>) -> CaseScope {",
       "  switch store.state {",
@@ -183,6 +202,18 @@ struct ReducerExpansion {
     }
   }
 
+  /// Code that uses cases. No value is ever in an unavailable one.
+  private func uses(_ make: (Part, EnumCase) -> String?) throws(ExpansionDiagnostic) -> [String] {
+    try declaration.lines { member throws(ExpansionDiagnostic) in
+      if member.isUnavailable { return [] }
+      var lines: [String] = []
+      for one in member.cases {
+        if let line = make(try part(of: one, in: member), one) { lines.append(line) }
+      }
+      return lines
+    }
+  }
+
   private func lines(_ make: (Part) -> String?) throws(ExpansionDiagnostic) -> [String] {
     try declaration.lines { member throws(ExpansionDiagnostic) in
       var lines: [String] = []
@@ -212,8 +243,30 @@ struct ReducerExpansion {
     }
     let type = values[0].type(in: declaration.name)
     if member.hasAttribute("ReducerCaseEphemeral") { return .ephemeral(name: one.name, type: type) }
+    guard !Self.isNoReducer(type) else {
+      throw ExpansionDiagnostic(
+        message: "A reducer is expected, and '\(type)' is none. "
+          + "Write '@ReducerCaseIgnored' in front of a case that has something else.",
+        place: .declaration(offset: one.offset)
+      )
+    }
     return .reducer(name: one.name, type: type, reducer: values[0].defaultValue?.rawText ?? "\(type)()")
   }
+}
+
+extension ReducerExpansion {
+  /// Whether a type is certainly no reducer. The compiler crashes on its expansion.
+  private static func isNoReducer(_ type: String) -> Bool {
+    let isBuiltIn = ["[", "("].contains(type.prefix(1)) || ["?", "!"].contains(type.suffix(1))
+    if isBuiltIn || type.contains("->") { return true }
+    let name = type.prefix { $0 != "<" }
+    return valueTypes.contains(name.hasPrefix("Swift.") ? String(name.dropFirst(6)) : String(name))
+  }
+
+  private static let valueTypes: Set = [
+    "Array", "Bool", "Character", "Dictionary", "Double", "Float", "Int", "Int8", "Int16", "Int32", "Int64", "Optional",
+    "Set", "String", "Substring", "UInt", "UInt8", "UInt16", "UInt32", "UInt64", "Void",
+  ]
 }
 
 /// The arguments of `@Reducer(state: .equatable, action: .sendable)`. `@ReducerCaseIgnored` and the like need none:
@@ -255,14 +308,17 @@ extension Declaration {
   /// `some ReducerOf<Other>`; `nil` for those of the feature itself.
   /// - Parameter feature: The name of the feature.
   func bodyTypes(of feature: String) -> (state: String?, action: String?) {
-    guard let type = bindings.first?.type?.text, let start = type.firstIndex(of: "<"), type.hasSuffix(">") else {
+    // A stored body may name them where its value is made: `EmptyReducer<Int, Bool>()`.
+    let binding = bindings.first
+    guard let type = binding?.type?.text ?? binding?.value?.text, let start = type.firstIndex(of: "<") else {
       return (nil, nil)
     }
     let name = type[..<start].split { $0 == " " || $0 == "." }.last
     var arguments = [""]
     var depth = 0
-    for character in type[type.index(after: start)...].dropLast() {
+    for character in type[type.index(after: start)...] {
       if "<([".contains(character) { depth += 1 } else if ">)]".contains(character) { depth -= 1 }
+      if depth < 0 { break }
       if character == ",", depth == 0 { arguments.append("") } else { arguments[arguments.count - 1].append(character) }
     }
     arguments = arguments.map { String($0.drop { $0 == " " }) }
@@ -270,7 +326,7 @@ extension Declaration {
     switch (name, arguments.count) {
     case ("ReducerOf", 1):
       return ["Self", feature].contains(arguments[0]) ? (nil, nil) : (arguments[0] + ".State", arguments[0] + ".Action")
-    case ("Reducer", 2):
+    case ("Reducer", 2), ("Reduce", 2), ("EmptyReducer", 2):
       return (
         isOwn(arguments[0], "State") ? nil : arguments[0], isOwn(arguments[1], "Action") ? nil : arguments[1]
       )

@@ -82,7 +82,7 @@ package enum PluginMessage {
     ]
     return .object([
       "message": .string(diagnostic.message),
-      "severity": .string("error"),
+      "severity": .string(diagnostic.severity.rawValue),
       "position": .object(position),
       "highlights": .array([]),
       "notes": .array([]),

@@ -72,11 +72,13 @@ struct GoldenFile: CustomTestStringConvertible, Sendable {
     var request = request
     request.role = role
     let expansion = request.run()
-    let diagnostics = expansion.diagnostics.map { diagnostic in
-      switch diagnostic.place {
-      case .attribute: "error at the attribute: \(diagnostic.message)"
-      case .declaration(let offset): "error at \(Self.place(offset, in: request.declaration)): \(diagnostic.message)"
-      }
+    let diagnostics = expansion.diagnostics.map { diagnostic -> String in
+      let place =
+        switch diagnostic.place {
+        case .attribute: "the attribute"
+        case .declaration(let offset): Self.place(offset, in: request.declaration)
+        }
+      return "\(diagnostic.severity) at \(place): \(diagnostic.message)"
     }
     return ((expansion.source.map { [$0] } ?? []) + diagnostics).joined(separator: "\n")
       .trimmingCharacters(in: .newlines)

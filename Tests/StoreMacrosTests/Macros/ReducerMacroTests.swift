@@ -36,6 +36,35 @@ private struct Counting {
 private struct Nothing {}
 
 @Reducer
+private struct StoredBody {
+  let body = EmptyReducer<Int, Int>()
+}
+
+/// Has cases that are not to be used any more.
+@Reducer
+private enum Former {
+  case counting(Counting)
+  @available(*, deprecated) case old(Counting)
+  @available(*, unavailable) case gone(Counting)
+}
+
+@Reducer
+private struct HasFormer {
+  @ObservableState
+  struct State {
+    @Presents var former: Former.State?
+  }
+
+  enum Action {
+    case former(PresentationAction<Former.Action>)
+  }
+
+  var body: some ReducerOf<Self> {
+    EmptyReducer().ifLet(\.$former, action: \.former)
+  }
+}
+
+@Reducer
 private struct ByMethod: Reducer {
   enum State: Equatable {
     case off
@@ -201,6 +230,20 @@ private final class Heard: Sendable {
 @Suite("The Reducer macro", .timeLimit(.minutes(5)))
 struct ReducerMacroTests {
   private let store = Store(initialState: Parent.State()) { Parent() }
+
+  @Test("A stored body names the state and the actions")
+  func storedBody() {
+    let store = Store(initialState: 1) { StoredBody() }
+    store.send(2)
+    #expect(store.state == 1)
+  }
+
+  @Test("An enum of features may have deprecated and unavailable cases")
+  func availability() {
+    let store = Store(initialState: HasFormer.State(former: .counting(Counting.State()))) { HasFormer() }
+    store.send(.former(.presented(.counting(.increment))))
+    #expect(store.former?[case: \.counting]?.count == 1)
+  }
 
   @Test("A feature keeps the members that are written, and gets the missing ones")
   func structure() {

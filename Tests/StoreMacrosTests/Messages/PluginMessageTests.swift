@@ -49,6 +49,21 @@ struct PluginMessageTests {
     #expect(diagnostic["position"]?["offset"]?.integer == 117)
   }
 
+  @Test("A warning comes with the expansion")
+  func warning() throws {
+    let answer = try answer(
+      """
+      {"expandAttachedMacro":{"macro":{"typeName":"ReducerMacro"},"macroRole":"member",
+      "attributeSyntax":{"source":"@Reducer","location":{"fileName":"a.swift","offset":90}},
+      "declSyntax":{"source":"struct A { enum Action { case a } }","location":{"fileName":"a.swift","offset":100}}}}
+      """
+    )
+    #expect(answer["expandMacroResult"]?["expandedSource"]?.string?.contains("var body") == true)
+    let diagnostic = try #require(self.diagnostic(answer))
+    #expect(diagnostic["severity"] == .string("warning"))
+    #expect(diagnostic["position"]?["offset"]?.integer == 111)
+  }
+
   @Test("An error of the attribute is located at its first character")
   func attribute() throws {
     let answer = try answer(
