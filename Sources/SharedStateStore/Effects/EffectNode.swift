@@ -65,6 +65,13 @@ package final class EffectNode: Sendable {
   /// Whether all its parts have ended.
   package var hasEnded: Bool { state.withLock { $0.count == 0 } }
 
+  /// Whether all work that has not ended is cancelled.
+  package var isOnlyCancelled: Bool {
+    if mark.load(ordering: .relaxed) { return true }
+    let (count, children) = state.withLock { ($0.count, $0.children) }
+    return count == children.count && children.allSatisfy(\.isOnlyCancelled)
+  }
+
   /// Whether it has no running parts.
   var isAlone: Bool { state.withLock { $0.count <= 1 } }
 

@@ -77,7 +77,8 @@ private enum PresentationNumbers {
 extension PresentationState where State: CasePathable {
   /// The value of the presented state in a case; `nil` when another case is presented, or nothing.
   ///
-  /// Assigning a value while it is `nil` reports an issue, and changes nothing.
+  /// Assigning a value while it is `nil` reports an issue, and changes nothing. So does any other change, also behind
+  /// `?`, of a case that the presented state is not in.
   public subscript<Value>(case path: CaseKeyPath<State, Value>) -> Value? {
     get { self[case: AnyCasePath(path)] }
     set { self[case: AnyCasePath(path)] = newValue }
@@ -91,20 +92,23 @@ extension PresentationState {
     get { wrappedValue.flatMap { path.extract(from: $0) } }
     set {
       guard self[case: path] != nil else {
-        if newValue != nil { reportIssue(wrongCase(Value.self, wrappedValue)) }
-        return
+        return reportWrongCase(newValue, wrappedValue)
       }
       wrappedValue = newValue.map { path.embed($0) }
     }
   }
 }
 
-/// The issue of an assignment to the value of a case that a state is not in.
-func wrongCase<Value, State>(_ value: Value.Type, _ state: State?) -> String {
-  """
-  A value of type '\(value)' was assigned to a case that the state is not in: the state is \
-  \(state.map { Difference.dump($0) } ?? "nil"). Assign the state itself to change its case.
-  """
+/// Reports a change of the value of a case that a state is not in. Nothing is wrong with removing the value of a state
+/// that is not there.
+func reportWrongCase<Value, State>(_ newValue: Value?, _ state: State?) {
+  guard newValue != nil || state != nil else { return }
+  reportIssue(
+    """
+    \(newValue == nil ? "No value" : "A value") of type '\(Value.self)' was assigned to a case that the state is not in: the \
+    state is \(state.map { Difference.dump($0) } ?? "nil"). Assign the state itself to change its case.
+    """
+  )
 }
 
 extension PresentationState: Sendable where State: Sendable {}

@@ -170,7 +170,8 @@ extension StackState: ExpressibleByArrayLiteral {
 extension StackState where Element: CasePathable {
   /// The value of an element in a case; `nil` when the element is in another case, or not there.
   ///
-  /// Assigning a value while it is `nil` reports an issue, and changes nothing.
+  /// Assigning a value while it is `nil` reports an issue, and changes nothing. So does any other change, also behind
+  /// `?`, of a case that the element is not in.
   public subscript<Value>(id id: StackElementID, case path: CaseKeyPath<Element, Value>) -> Value? {
     get { self[id: id, case: AnyCasePath(path)] }
     set { self[id: id, case: AnyCasePath(path)] = newValue }
@@ -183,8 +184,7 @@ extension StackState {
     get { self[id: id].flatMap { path.extract(from: $0) } }
     set {
       guard self[id: id, case: path] != nil else {
-        if newValue != nil { reportIssue(wrongCase(Value.self, self[id: id])) }
-        return
+        return reportWrongCase(newValue, self[id: id])
       }
       self[id: id] = newValue.map { path.embed($0) }
     }

@@ -157,13 +157,16 @@ struct FeatureFormTests {
     let id = state.stack.ids[0]
     state.choice = .one(PublicFeature.State())
     state.$choice[case: \.one]?.count = 1
-    state.$choice[case: \.other]?.count = 2
     state.stack[id: id, case: \.one]?.count = 1
     #expect(state.$choice[case: \.one]?.count == 1)
     #expect(state.stack[id: id, case: \.one]?.count == 1)
     for change: (inout Places.State) -> Void in [
       { $0.$choice[case: \.other] = PublicFeature.State() },
       { $0.stack[id: id, case: \.other] = PublicFeature.State() },
+      { $0.$choice[case: \.other] = nil },
+      { $0.stack[id: id, case: \.other] = nil },
+      { $0.$choice[case: \.other]?.count = 2 },
+      { $0.stack[id: id, case: \.other]?.count = 2 },
     ] {
       withKnownIssue {
         change(&state)
@@ -175,5 +178,10 @@ struct FeatureFormTests {
     #expect(state.stack[id: id, case: \.one]?.count == 1)
     state.$choice[case: \.one] = nil
     #expect(state.choice == nil)
+    state.stack[id: id, case: \.one] = nil
+    #expect(state.stack.isEmpty)
+    // Nothing is there that could be in another case.
+    state.$choice[case: \.other] = nil
+    state.stack[id: id, case: \.other]?.count = 2
   }
 }

@@ -156,13 +156,15 @@ struct TestStoreTests {
     )
   }
 
-  @Test("An error of an assertion fails the test")
+  @Test("An error of an assertion fails the test, once")
   func throwing() async throws {
     struct SomeError: Error {}
     let texts = try await issues {
-      await makeStore().send(.echo) { _ in throw SomeError() }
+      let store = makeStore()
+      await store.send(.increment) { _ in throw SomeError() }
+      await store.send(.increment) { $0.count = 2 }
     }
-    #expect(texts.first == "Threw error: SomeError()")
+    #expect(texts == ["Threw error: SomeError()"])
   }
 
   @Test("The name of an action shows the cases inside, without values")
@@ -269,6 +271,23 @@ struct TestStoreTests {
         """
       ]
     )
+  }
+
+  @Test("A cancelled effect that has not ended at the end of the test is no failure")
+  func cancelledAtTheEnd() async {
+    let gate = Gate()
+    do {
+      let store = TestStore<Int, Bool>(initialState: 0) {
+        Reduce { _, isStart in
+          guard isStart else { return .cancel(id: 1) }
+          // A wait for another task does not end with the cancellation.
+          return .run { _ in await Task.detached { await gate.wait() }.value }.cancellable(id: 1)
+        }
+      }
+      await store.send(true)
+      await store.send(false)
+    }
+    gate.open()
   }
 
   @Test("An effect that is still running at the end fails")
