@@ -12,14 +12,21 @@ import Testing
 /// ```swift
 /// await TestWorld.explore(seeds: 1...1_000) { world in
 ///   let server = InProcessRedis()
-///   let (north, south) = (makeShop(on: server), makeShop(on: server))
-///   world.disturb("The connections break", within: .milliseconds(10)) { server.cutConnections() }
+///   let (north, south) = (makeOffice("north", on: server), makeOffice("south", on: server))
 ///   async let first: Void = north.send(.sell).finish()
 ///   async let second: Void = south.send(.sell).finish()
 ///   _ = await (first, second)
-///   #expect(north.sold + south.sold == 2)
+///   try await north.state.$tickets.load()
+///   #expect(north.state.tickets == 8)
 /// }
 /// ```
+///
+/// `InProcessRedis` is in `SharedStateRedis`, its faults in `SharedStateRedisTesting`. Each service has a store of its
+/// own, `.inProcess(server, configuration: configuration, logger: quiet)` as its `defaultRedisStore`: the `label` of the
+/// configuration names it in the ``schedule``, and a logger with a `SwiftLogNoOpLogHandler` of swift-log is quiet.
+///
+/// `updateAtomically` leaves what it has stored, or a newer value, in the shares of its own service. Changes of other
+/// services arrive with their messages: `load()` a value before you expect it to have them.
 ///
 /// The world includes the body of the test and all that it makes: its tasks, the effects of its stores, its fake
 /// servers with the services on them, and observers. They run on one thread, a step at a time. The time is the world's

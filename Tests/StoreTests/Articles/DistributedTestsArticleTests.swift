@@ -1,3 +1,4 @@
+import Logging
 import SharedState
 import SharedStateDependencies
 import SharedStateRedis
@@ -32,9 +33,12 @@ struct DistributedTestsArticleTests {
     }
   }
 
-  func makeOffice(on server: InProcessRedis) -> StoreOf<TicketOffice> {
-    withDependencies {
-      $0.defaultRedisStore = .inProcess(server)
+  func makeOffice(_ name: String, on server: InProcessRedis) -> StoreOf<TicketOffice> {
+    var configuration = RedisConfiguration.inProcess
+    configuration.label = name
+    let quiet = Logger(label: name) { _ in SwiftLogNoOpLogHandler() }
+    return withDependencies {
+      $0.defaultRedisStore = .inProcess(server, configuration: configuration, logger: quiet)
     } operation: {
       Store(initialState: TicketOffice.State()) { TicketOffice() }
     }
@@ -45,7 +49,7 @@ struct DistributedTestsArticleTests {
     await withKnownIssue {
       await TestWorld.explore(seeds: 1...1_000) { world in
         let server = InProcessRedis()
-        let (north, south) = (makeOffice(on: server), makeOffice(on: server))
+        let (north, south) = (makeOffice("north", on: server), makeOffice("south", on: server))
         async let first: Void = north.send(.sell).finish()
         async let second: Void = south.send(.sell).finish()
         _ = await (first, second)
