@@ -146,15 +146,15 @@ struct ErrorCodesArticleTests {
 
   @Test("A change that no replica has is stored, but not replicated")
   func notReplicated() async throws {
-    let server = InProcessRedis()
-    @Shared(.redis("limit", store: .inProcess(server))) var limit = 10
+    let server = try PrivateRedisServer()
+    let store = RedisStore(try RedisConfiguration(url: server.url))
+    @Shared(.redis("limit", store: store)) var limit = 10
     $limit.withLock { $0 = 20 }
-    try await $limit.save()
     let error = await #expect(throws: RedisSharedStateError.self) {
       try await $limit.save(replicas: 1, within: .seconds(1))
     }
     #expect(error?.code == .notReplicated)
-    #expect(server.get("limit") == "20")
+    await store.shutdown(within: .seconds(5))
   }
 
   @Test("A store that was shut down says so")
