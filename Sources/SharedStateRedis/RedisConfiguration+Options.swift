@@ -1,3 +1,5 @@
+import Foundation
+
 extension RedisConfiguration {
   /// A parameter of a Redis URL. Most of them may also be a variable of the environment, or a key of
   /// swift-configuration.
@@ -47,6 +49,14 @@ extension RedisConfiguration.Parameter {
         case "read-only": target.access = .readOnly
         default: return false
         }
+        return true
+      }
+    ),
+    Self(
+      "snapshot",
+      Option(expected: "the absolute path of a folder") { text, target in
+        guard text.utf8.first == UInt8(ascii: "/") else { return false }
+        target.snapshot = .folder(URL(filePath: text, directoryHint: .isDirectory))
         return true
       }
     ),

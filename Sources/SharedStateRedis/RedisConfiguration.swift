@@ -109,6 +109,14 @@ public struct RedisConfiguration: Sendable {
   /// service has seen, and still shares, is restored.
   public var dataLossPolicy = DataLossPolicy.reseed
 
+  /// Where the newest values that Redis has confirmed are kept on this machine; `nil`, the default: nowhere.
+  ///
+  /// A share that is made before Redis has answered shows the value of the snapshot instead of its default, and its
+  /// `loadError` says so. The value is never sent as a change. The file is read when the store is made, and written
+  /// five seconds after a change, when a connection ends, and by ``RedisStore/shutdown(within:)``. See
+  /// <doc:StartingWithoutRedis>.
+  public var snapshot: Snapshot?
+
   /// The waits between attempts to connect.
   public var backoff = Backoff()
 
@@ -233,6 +241,7 @@ public struct RedisConfiguration: Sendable {
   /// | parameter | sets |
   /// | --- | --- |
   /// | `access` | ``access``, to `read-write` or `read-only` |
+  /// | `snapshot` | ``snapshot``, to the absolute path of a folder |
   /// | `backoff-base`, `backoff-cap` | ``backoff`` |
   /// | `connect-timeout`, `request-timeout`, `operation-timeout`, `shutdown-timeout` | ``connectTimeout``, ``requestTimeout``, ``operationTimeout``, ``shutdownTimeout`` |
   /// | `keep-alive-interval`, `anti-entropy-interval` | ``keepAliveInterval``, ``antiEntropyInterval`` |
@@ -290,6 +299,7 @@ extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConverti
         "shutdownTimeout": shutdownTimeout,
         "antiEntropyInterval": antiEntropyInterval,
         "dataLossPolicy": dataLossPolicy,
+        "snapshot": snapshot?.folder.path as Any,
         "backoff": backoff,
         "maximumInlineBytes": maximumInlineBytes,
         "access": access,

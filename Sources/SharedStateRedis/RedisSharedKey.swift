@@ -109,6 +109,12 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     /// changes costs one more command: see <doc:AcknowledgedSurvives>.
     public var replicas: RedisReplicas
 
+    /// Whether `init(require:)` uses the value of the snapshot where Redis does not answer within
+    /// ``RedisConfiguration/connectTimeout``; `false` by default.
+    ///
+    /// Redis has confirmed that value in an earlier life of the service: see ``RedisConfiguration/snapshot``.
+    public var acceptsSnapshot: Bool
+
     /// Encodes the document, with the settings of this encoder. A subclass may be called on any thread.
     public var encoder: JSONEncoder
 
@@ -138,6 +144,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       detectsForeignEdits: Bool = true,
       isStrict: Bool = false,
       replicas: RedisReplicas = 0,
+      acceptsSnapshot: Bool = false,
       validate: (@Sendable (Value) throws -> Void)? = nil
     ) {
       self.conflict = conflict
@@ -147,6 +154,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       self.detectsForeignEdits = detectsForeignEdits
       self.isStrict = isStrict
       self.replicas = replicas
+      self.acceptsSnapshot = acceptsSnapshot
       self.maximumBytes = maximumBytes
       self.encoder = encoder
       self.decoder = decoder
@@ -200,7 +208,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       let value = initialValue()
       let persistence = RedisPersistence(key: self, initialValue: value)
       made = persistence
-      return ValueBox(value, persistence: persistence)
+      return ValueBox(persistence.firstValue(), persistence: persistence)
     } start: { box, isUsable in
       made?.start(box, isUsable)
     }
@@ -276,17 +284,35 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     case .failure(let error):
       continuation.resume(throwing: error)
     case .success(let names):
+      let saved = options.acceptsSnapshot ? store.link.snapshotFile?.state(of: Name(name)) : nil
       _ = store.link.ask { result in
         let coder = coder(completedBy: context.initialValue)
         continuation.resume(
           with: Result {
-            try result.get().flatMap { stored throws(RedisSharedStateError) in try coder.accept(stored.content) }
+            let content = try content(result, orSaved: saved)
+            return try content.flatMap { content throws(RedisSharedStateError) in try coder.accept(content) }
           }
         )
       } _: { state, callback throws(RedisSharedStateError) in
-        try state.read(names, maximumBytes: options.maximumBytes, now: .now, callback: callback)
+        // A caller that has something to start with waits for one attempt to connect.
+        try state.read(
+          names,
+          maximumBytes: options.maximumBytes,
+          within: saved.map { _ in store.link.connectTimeout },
+          now: .now,
+          callback: callback
+        )
       }
     }
+  }
+
+  /// What is stored, or what was saved if Redis does not answer.
+  private func content(
+    _ result: Result<StoredValue?, RedisSharedStateError>,
+    orSaved saved: SavedState?
+  ) throws(RedisSharedStateError) -> StoredValue.Content? {
+    if let saved, case .failure(let error) = result, error.code != .stopped { return saved.state.content }
+    return try result.get()?.content
   }
 
   /// Yields the value whenever any service changes it. Local changes are yielded even without a connection.

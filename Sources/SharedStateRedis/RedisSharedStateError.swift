@@ -8,9 +8,17 @@ import SharedState
 public struct RedisSharedStateError: Error, Hashable, Sendable {
   /// The failure, with all known details.
   let cause: Cause
+  /// The snapshot that the value is shown from meanwhile; `nil`: it is not from one.
+  private(set) var snapshot: ShownSnapshot?
 
   init(_ cause: Cause) {
     self.cause = cause
+  }
+
+  /// A version that is shown from a snapshot.
+  struct ShownSnapshot: Hashable, Sendable {
+    let date: Date
+    let revision: Revision
   }
 
   /// A failure that a caller can act on.
@@ -245,6 +253,17 @@ extension RedisSharedStateError {
     }
   }
 
+  /// The date of the snapshot that a share shows for as long as it has this error; `nil`: it does not show one. See
+  /// ``RedisConfiguration/snapshot``.
+  public var snapshotDate: Date? { snapshot?.date }
+
+  /// The same error, of a share that shows a version of a snapshot.
+  func showing(snapshotOf date: Date, _ revision: Revision) -> Self {
+    var error = self
+    error.snapshot = ShownSnapshot(date: date, revision: revision)
+    return error
+  }
+
   /// Both documents of a ``Code/conflict``, each `nil` where there is none. No description shows them.
   public var conflictingDocuments: (local: Data?, stored: Data?) {
     switch cause {
@@ -422,6 +441,12 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
 
   /// Says what happened and what to do, without a password or a value.
   public var description: String {
+    guard let snapshot else { return causeDescription }
+    let (date, revision) = (snapshot.date.inReport, snapshot.revision)
+    return "\(causeDescription) The value is from the snapshot of \(date), revision \(revision)."
+  }
+
+  private var causeDescription: String {
     switch cause {
     case .invalidURL(let reason):
       "The Redis URL is not usable: \(reason)."

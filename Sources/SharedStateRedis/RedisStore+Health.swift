@@ -19,6 +19,9 @@ extension RedisStore {
     /// No value has been read yet. This is the reason why the last attempt to connect failed; `nil`: the first one is
     /// under way, or has led to a connection.
     case neverConnected(reason: RedisSharedStateError?)
+    /// The same, but there is a snapshot of this date: see ``RedisConfiguration/snapshot``. Each value that is in it is
+    /// shown.
+    case snapshot(of: Date, reason: RedisSharedStateError?)
     /// The store was shut down.
     case stopped
   }

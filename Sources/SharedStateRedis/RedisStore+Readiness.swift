@@ -11,6 +11,9 @@ extension RedisStore {
     /// The values were read, and may have changed since. This is the reason why the last attempt to connect failed, or
     /// the connection ended.
     case stale(since: Date, reason: RedisSharedStateError)
+    /// The store was never live, and the values are those of the snapshot of this date: see
+    /// ``RedisConfiguration/snapshot``.
+    case snapshot(of: Date, reason: RedisSharedStateError?)
     /// These values were not read yet. With no names, the store was never live: it has not read all values that had a
     /// share. This is the reason why there is no connection; `nil`: there is one, or the first attempt is under way.
     case unread(names: [String], reason: RedisSharedStateError?)
@@ -23,7 +26,7 @@ extension RedisStore {
     /// Whether the service should receive requests: the values are those of the server, or were.
     public var isReady: Bool {
       switch self {
-      case .live, .stale: true
+      case .live, .stale, .snapshot: true
       case .unread, .unusable, .stopped: false
       }
     }
@@ -44,7 +47,8 @@ extension RedisStore {
   public func readiness(of names: String...) -> Readiness {
     let required = Set(names)
     let values = required.isEmpty ? [] : link.valueReports.filter { required.contains($0.name) }
-    return Readiness(health, names: names, values: values.map(Readiness.Value.init))
+    let areKnown = required.isEmpty && link.knowsEveryValue
+    return Readiness(health, names: names, values: values.map(Readiness.Value.init), areAllKnown: areKnown)
   }
 }
 
@@ -54,11 +58,13 @@ extension RedisStore.Readiness {
     let name: String
     /// Whether its share has shown what Redis has, at least once.
     let wasRead: Bool
+    /// Whether its share shows what a snapshot has.
+    let isSaved: Bool
     /// Why it cannot be used, apart from the connection.
     let error: RedisSharedStateError?
 
-    init(name: String, wasRead: Bool, error: RedisSharedStateError? = nil) {
-      (self.name, self.wasRead, self.error) = (name, wasRead, error)
+    init(name: String, wasRead: Bool, isSaved: Bool = false, error: RedisSharedStateError? = nil) {
+      (self.name, self.wasRead, self.isSaved, self.error) = (name, wasRead, isSaved, error)
     }
 
     init(_ report: LinkState.ValueReport) {
@@ -66,6 +72,7 @@ extension RedisStore.Readiness {
       self.init(
         name: report.name,
         wasRead: report.wasRead,
+        isSaved: report.isSaved,
         // An outage takes the place of the error of an unreadable document.
         error: report.unreadable ?? error.flatMap { $0.isReportedByStore ? nil : $0 }
       )
@@ -75,7 +82,8 @@ extension RedisStore.Readiness {
   /// - Parameters:
   ///   - names: The required values.
   ///   - values: Those of them that have a share.
-  init(_ health: RedisStore.Health, names: [String], values: [Value]) {
+  ///   - areAllKnown: Whether each value with a share was read, or shows what a snapshot has. Of no effect with names.
+  init(_ health: RedisStore.Health, names: [String], values: [Value], areAllKnown: Bool = false) {
     let errors = values.compactMap(\.error)
     let read = Set(values.filter(\.wasRead).map(\.name))
     let unread = names.filter { !read.contains($0) }
@@ -84,7 +92,13 @@ extension RedisStore.Readiness {
     case _ where !errors.isEmpty: self = .unusable(errors)
     // They were read through the first connection, and others are being read.
     case .neverConnected(nil) where !names.isEmpty && unread.isEmpty: self = .live
+    case .snapshot(_, nil) where !names.isEmpty && unread.isEmpty: self = .live
     case .neverConnected(let reason): self = .unread(names: unread, reason: reason)
+    case .snapshot(let date, let reason):
+      let saved = Set(values.filter(\.isSaved).map(\.name))
+      let unknown = unread.filter { !saved.contains($0) }
+      let isKnown = names.isEmpty ? areAllKnown : unknown.isEmpty
+      self = isKnown ? .snapshot(of: date, reason: reason) : .unread(names: unknown, reason: reason)
     case .stale(_, let reason) where !unread.isEmpty: self = .unread(names: unread, reason: reason)
     case .live where !unread.isEmpty: self = .unread(names: unread, reason: nil)
     case .stale(let since, let reason): self = .stale(since: since, reason: reason)
@@ -99,6 +113,8 @@ extension RedisStore.Readiness: CustomStringConvertible {
     switch self {
     case .live: "ready"
     case .stale(let since, let reason): "ready, with values of \(since.ISO8601Format()): \(reason)"
+    case .snapshot(let date, let reason):
+      "ready, with the snapshot of \(date.ISO8601Format())" + (reason.map { ": \($0)" } ?? "")
     case .unread(let names, let reason):
       (["not ready: \(Self.list(names)) not read yet."] + (reason.map { ["\($0)"] } ?? [])).joined(separator: " ")
     case .unusable(let errors): "not ready: " + errors.map { "\($0)" }.joined(separator: " ")

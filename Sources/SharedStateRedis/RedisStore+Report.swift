@@ -20,6 +20,8 @@ extension RedisStore {
       case deleted
       /// There is no connection. The value may be stale.
       case disconnected
+      /// There is no connection yet. The box shows the value of the snapshot: see ``RedisConfiguration/snapshot``.
+      case snapshot
       /// The connection is open. Messages about the value do not arrive yet.
       case subscribing
       /// The stored value was not read yet.
@@ -145,6 +147,8 @@ extension RedisStore.Report: CustomStringConvertible {
     case .live: "live"
     case .stale(let since, let reason): "stale since \(since.inReport) (\(reason))"
     case .neverConnected(let reason): "never connected" + (reason.map { " (\($0))" } ?? "")
+    case .snapshot(let date, let reason):
+      "never connected, with the snapshot of \(date.inReport)" + (reason.map { " (\($0))" } ?? "")
     case .stopped: "stopped"
     }
   }
@@ -210,6 +214,7 @@ private struct EncodedState: Encodable {
   let state: String
   var attempt: Int?
   var since: Date?
+  var date: Date?
   var reason: EncodedError?
 
   init(_ status: RedisStore.Status) {
@@ -229,10 +234,12 @@ private struct EncodedState: Encodable {
     case .stopped: state = "stopped"
     case .stale(let since, let error): (state, self.since, reason) = ("stale", since, EncodedError(error))
     case .neverConnected(let error): (state, reason) = ("neverConnected", error.map { EncodedError($0) })
+    case .snapshot(let date, let error):
+      (state, self.date, reason) = ("snapshot", date, error.map { EncodedError($0) })
     }
   }
 }
 
 extension Date {
-  fileprivate var inReport: String { ISO8601Format(.init(includingFractionalSeconds: true)) }
+  var inReport: String { ISO8601Format(.init(includingFractionalSeconds: true)) }
 }

@@ -33,6 +33,8 @@ public final class RedisStore: Sendable {
 
   let link: Link
   let telemetry: LinkTelemetry
+  /// How long after a change the snapshot is written.
+  private static let snapshotDelay = Duration.seconds(5)
   /// Finds the one box of each name.
   let registry = BoxRegistry()
   private let reportedOptions = ReportedOptions()
@@ -118,7 +120,6 @@ public final class RedisStore: Sendable {
     traffic: Traffic = Traffic(),
     threads: ThreadStarter = .system
   ) {
-    let statusBoard = StatusBoard(isInProcess: isInProcess)
     let nonce = Self.makeNonce()
     let writer = "\(configuration.label)@\(HostName.current)/\(getpid())/\(nonce)"
     self.writer = writer
@@ -126,7 +127,6 @@ public final class RedisStore: Sendable {
     access = configuration.access
     inlineLimit = configuration.maximumInlineBytes
     shutdownTimeout = configuration.shutdownTimeout
-    self.statusBoard = statusBoard
     self.logger = logger
     label = configuration.label
     namespace = configuration.namespace
@@ -138,7 +138,7 @@ public final class RedisStore: Sendable {
     } catch {
       namespaceError = error
     }
-    telemetry = LinkTelemetry(
+    let telemetry = LinkTelemetry(
       logger: logger,
       server: hasAddress ? configuration.location : nil,
       endpoint: { connector.endpoint },
@@ -151,6 +151,17 @@ public final class RedisStore: Sendable {
         traffic: traffic
       )
     )
+    self.telemetry = telemetry
+    let snapshotFile = configuration.snapshot.map { snapshot in
+      let identity = Snapshot.Identity(
+        label: configuration.label,
+        namespace: configuration.namespace,
+        database: configuration.database
+      )
+      return SnapshotFile(in: snapshot.folder, of: identity) { telemetry.happened($0) }
+    }
+    let statusBoard = StatusBoard(isInProcess: isInProcess, snapshotDate: snapshotFile?.startDate)
+    self.statusBoard = statusBoard
     link = Link(
       connector: connector,
       connectTimeout: configuration.connectTimeout,
@@ -167,9 +178,11 @@ public final class RedisStore: Sendable {
         antiEntropy: configuration.antiEntropyInterval,
         quickEncoding: configuration.sendsOnCallersThread ? configuration.quickEncoding : .zero,
         restsWhenUnused: isInProcess,
+        snapshotDelay: snapshotFile.map { _ in Self.snapshotDelay },
         logsDecisions: logger.logLevel == .trace
       ),
       telemetry: telemetry,
+      snapshotFile: snapshotFile,
       threads: threads,
       onStatusChange: { session, isLive, number in statusBoard.update(session, isLive: isLive, number: number) }
     )
@@ -203,6 +216,25 @@ public final class RedisStore: Sendable {
   /// - Throws: The reason why the store is not live: immediately when only a person can fix it, such as a wrong
   ///   password; otherwise after the timeout. ``RedisSharedStateError/Code/stopped``, or `CancellationError`.
   public func waitUntilConnected(within timeout: Duration) async throws {
+    try await waitUntilConnected(within: timeout, orSnapshot: false)
+  }
+
+  /// The same, for a service that may start with the values of a snapshot: see ``RedisConfiguration/snapshot``.
+  ///
+  /// - Parameters:
+  ///   - timeout: The longest time to wait for Redis.
+  ///   - acceptsSnapshot: Whether it also returns, instead of throwing the reason why the store is not live, when every
+  ///     value that has a share shows what Redis has confirmed before, and there is a snapshot.
+  /// - Throws: As ``waitUntilConnected(within:)``.
+  public func waitUntilConnected(within timeout: Duration, orSnapshot acceptsSnapshot: Bool) async throws {
+    do {
+      try await waitUntilLive(within: timeout)
+    } catch let error as RedisSharedStateError where error.code != .stopped && error.code != .forked {
+      guard acceptsSnapshot, link.snapshotFile?.startDate != nil, link.knowsEveryValue else { throw error }
+    }
+  }
+
+  private func waitUntilLive(within timeout: Duration) async throws {
     try ForkedChild.refuse()
     connect()
     try await Deadline.run(within: timeout) {
@@ -211,9 +243,10 @@ public final class RedisStore: Sendable {
         case .live: return
         case .stopped: throw RedisSharedStateError.stopped
         case .stale(_, let error) where error.isPermanent && !isOpen,
-          .neverConnected(let error?) where error.isPermanent && !isOpen:
+          .neverConnected(let error?) where error.isPermanent && !isOpen,
+          .snapshot(_, let error?) where error.isPermanent && !isOpen:
           throw error
-        case .stale, .neverConnected: continue
+        case .stale, .neverConnected, .snapshot: continue
         }
       }
       throw CancellationError()
@@ -304,6 +337,7 @@ public final class RedisStore: Sendable {
     } catch {
       logger.warning("Not every change was delivered before the shutdown.", metadata: ["error": "\(error)"])
     }
+    await link.finishSnapshot(within: timeout)
     let pending = link.stop()
     if !pending.isEmpty { telemetry.shutDownWithUndelivered(pending) }
     return undelivered.union(pending).sorted()

@@ -324,7 +324,7 @@ struct RedisConfigurationTests {
   private static let options = [
     "access": "read-only", "backoff-base": "20ms", "backoff-cap": "3s", "connect-timeout": "1500ms",
     "request-timeout": "2s", "operation-timeout": "2m", "shutdown-timeout": "4s", "keep-alive-interval": "6s",
-    "anti-entropy-interval": "7s",
+    "anti-entropy-interval": "7s", "snapshot": "/var/lib/flags",
   ]
 
   private func expectOptions(of configuration: RedisConfiguration?) {
@@ -336,6 +336,7 @@ struct RedisConfigurationTests {
     #expect(configuration?.shutdownTimeout == .seconds(4))
     #expect(configuration?.keepAliveInterval == .seconds(6))
     #expect(configuration?.antiEntropyInterval == .seconds(7))
+    #expect(configuration?.snapshot == .folder(URL(filePath: "/var/lib/flags", directoryHint: .isDirectory)))
   }
 
   @Test("The parameters of a URL set options of every kind of location", arguments: ["redis://h", "unix:///path"])
@@ -369,6 +370,7 @@ struct RedisConfigurationTests {
       ("connect-timeout", "5"), ("connect-timeout", "5h"), ("connect-timeout", "s"), ("request-timeout", "0s"),
       ("request-timeout", "-1s"), ("request-timeout", "1.5s"), ("request-timeout", "5 s"),
       ("operation-timeout", "99999999999s"), ("keep-alive-interval", "5shunter2"),
+      ("snapshot", "hunter2"), ("snapshot", ""),
     ]
   )
   func unusableOption(name: String, text: String) {

@@ -251,7 +251,7 @@ final class SimulatedService: CustomStringConvertible {
       tasks.append(.wake)
     case .sessionChanged, .statusChanged, .incident, .tooFewReplicas, .losesAgain, .trackingRefused, .trackingFutile,
       .trackingSilent, .vitalsRefused, .certificate, .blocked, .decided, .malformedMessage, .unprovenMessage,
-      .closesIdleConnections, .measured, .resumeKeptBack:
+      .closesIdleConnections, .measured, .resumeKeptBack, .saveSnapshot:
       break
     }
   }

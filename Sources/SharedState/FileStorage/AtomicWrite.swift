@@ -16,11 +16,19 @@ struct AtomicWrite {
   private let path: String
   private let directory: String
   private let temporary: TemporaryName
+  private let newMode: mode_t
   private let rename: (_ old: String, _ new: String) -> Int32
 
-  /// - Parameter rename: The call of the system.
-  init(path: String, rename: @escaping (_ old: String, _ new: String) -> Int32 = { Foundation.rename($0, $1) }) {
+  /// - Parameters:
+  ///   - newMode: The permissions of a file that is made, less those that the process withholds.
+  ///   - rename: The call of the system.
+  init(
+    path: String,
+    newMode: mode_t = 0o666,
+    rename: @escaping (_ old: String, _ new: String) -> Int32 = { Foundation.rename($0, $1) }
+  ) {
     self.path = path
+    self.newMode = newMode
     self.rename = rename
     directory = (path as NSString).deletingLastPathComponent
     temporary = TemporaryName(of: (path as NSString).lastPathComponent)
@@ -104,9 +112,9 @@ struct AtomicWrite {
 
   private func create(_ temporary: String) throws -> OpenFile {
     let flags = O_WRONLY | O_CREAT | O_EXCL
-    if let file = try OpenFile(temporary, flags: flags, mode: 0o666, operation: "write") { return file }
+    if let file = try OpenFile(temporary, flags: flags, mode: newMode, operation: "write") { return file }
     try Self.makeDirectory(directory)
-    if let file = try OpenFile(temporary, flags: flags, mode: 0o666, operation: "write") { return file }
+    if let file = try OpenFile(temporary, flags: flags, mode: newMode, operation: "write") { return file }
     throw FileStorageError.system(operation: "write", path: path, code: ENOENT)
   }
 

@@ -21,7 +21,7 @@ extension RedisStore {
   ) -> SharedReader<Value> {
     let key = DocumentKey(name: name, store: self, isRequired: isRequired, decode: decode)
     let persistence = RedisPersistence(key: key, initialValue: initialValue)
-    let box = ValueBox(initialValue, persistence: persistence)
+    let box = ValueBox(persistence.firstValue(), persistence: persistence)
     persistence.start(box) {}
     return SharedReader(box)
   }

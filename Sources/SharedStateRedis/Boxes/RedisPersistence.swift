@@ -51,6 +51,8 @@ final class RedisPersistence<Key: ReplicatedKey>: ReplicatedPersistence, Replica
     weak var box: ValueBox<Value>?
     /// The replica, or why there is none.
     var membership: Result<LinkState.ReplicaID, RedisSharedStateError> = .failure(.stopped)
+    /// The saved state that the box began with; `nil`: it began with the default.
+    var saved: SavedState?
     /// The snapshot that the end of a closure has deferred to the next encoding.
     var snapshot: ValueBox<Value>.Snapshot?
   }
@@ -81,6 +83,19 @@ final class RedisPersistence<Key: ReplicatedKey>: ReplicatedPersistence, Replica
     if case .success(let id) = state.withLock({ $0.membership }) { key.store.link.leave(id) }
   }
 
+  /// The value that the box begins with: that of the snapshot, if there is one that can be decoded.
+  func firstValue() -> Value {
+    guard let saved = key.store.link.snapshotFile?.state(of: Name(key.name)) else { return initialValue }
+    do throws(RedisSharedStateError) {
+      guard let value = try coder.accept(saved.state.content) else { return initialValue }
+      state.withLock { $0.saved = saved }
+      return value
+    } catch {
+      key.store.telemetry.savedIsUnreadable(key.name, error)
+      return initialValue
+    }
+  }
+
   /// Joins the replicas of the store; loading continues in the background.
   ///
   /// - Parameter isUsable: Called once other threads can use the box.
@@ -93,6 +108,7 @@ final class RedisPersistence<Key: ReplicatedKey>: ReplicatedPersistence, Replica
         name: key.name,
         valueType: key.valueType,
         policy: key.policy,
+        saved: state.withLock { $0.saved },
         attachment: self
       ) { id in
         state.withLock { $0.membership = .success(id) }

@@ -52,6 +52,8 @@ extension LinkState {
     case blocked(BlockedCode, name: String, sharedAt: String?)
     /// Log what was decided about a value.
     case decided(name: String, Replica.Action.Summary)
+    /// Write the snapshot, then report that with ``SnapshotSchedule/written(_:)``.
+    case saveSnapshot(whenDone: @Sendable () -> Void = {})
     /// Publish counters, gauges and timers, then report that with ``Measurements/published()``.
     case measured(Measurements.Report)
   }
@@ -68,6 +70,8 @@ extension LinkState.Effect {
     case keptBack(LinkState.ReplicaID, sequence: UInt64)
     /// A report of measurements was published, so the next one may follow.
     case published
+    /// The attempt to write the snapshot has ended.
+    case savedSnapshot(Bool)
   }
 
   /// The owner of the user code that effects call. Slow code holds up only the effects of its own owner.
@@ -77,6 +81,7 @@ extension LinkState.Effect {
     case waiter(LinkState.WaiterID)
     case log
     case metrics
+    case snapshot
   }
 
   /// Where an effect has its place.
@@ -99,6 +104,7 @@ extension LinkState.Effect {
     case .show(let id, _, _), .encode(let id, _, _, _), .status(let id, _, _, _): .inside(.value(id))
     case .answer(let waiter, _, _): .inside(.waiter(waiter))
     case .measured: .inside(.metrics)
+    case .saveSnapshot: .inside(.snapshot)
     case .sessionChanged, .incident, .malformedMessage, .unprovenMessage, .tooFewReplicas, .losesAgain,
       .trackingRefused, .trackingFutile, .trackingSilent, .closesIdleConnections, .vitalsRefused, .certificate,
       .blocked, .decided:

@@ -196,6 +196,9 @@ extension Link {
     case .measured(let report):
       telemetry.metrics.publish(report)
       return .published
+    case .saveSnapshot(let whenDone):
+      defer { whenDone() }
+      return .savedSnapshot(saveSnapshot())
     case .malformedMessage(let channel): telemetry.ignoredMessage(on: channel)
     case .unprovenMessage(let channel, let isNews): telemetry.unprovenMessage(on: channel, isNews: isNews)
     }

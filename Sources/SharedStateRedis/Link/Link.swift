@@ -37,6 +37,7 @@ final class Link: Sendable {
   /// Replaces the thread in a test's world.
   let schedule: (any Schedule)?
   let telemetry: LinkTelemetry
+  let snapshotFile: SnapshotFile?
   let onStatusChange: @Sendable (_ session: Session, _ isLive: Bool, _ number: UInt64) -> Void
 
   /// - Parameter onStatusChange: Called from any thread, possibly late: of two calls, the one with the higher number
@@ -46,12 +47,14 @@ final class Link: Sendable {
     connectTimeout: Duration,
     configuration: LinkState.Configuration,
     telemetry: LinkTelemetry,
+    snapshotFile: SnapshotFile? = nil,
     threads: ThreadStarter = .system,
     onStatusChange: @escaping @Sendable (_ session: Session, _ isLive: Bool, _ number: UInt64) -> Void
   ) {
     self.connector = connector
     self.connectTimeout = connectTimeout
     self.telemetry = telemetry
+    self.snapshotFile = snapshotFile
     self.threads = threads
     userCode = UserCodeThreads(threads: threads)
     quickEncoding = configuration.quickEncoding
@@ -80,6 +83,7 @@ final class Link: Sendable {
   ///
   /// - Parameters:
   ///   - valueType: All shares of a name have the same; `nil`: the replica goes with any of them.
+  ///   - saved: The state of the snapshot that the share shows; `nil`: it shows the default.
   ///   - whenJoined: Takes the replica before its first effects are performed.
   /// - Throws: ``RedisSharedStateError/Code/valueTypeMismatch``,
   ///   ``RedisSharedStateError/Code/stopped``.
@@ -88,6 +92,7 @@ final class Link: Sendable {
     name: String,
     valueType: String?,
     policy: ReplicaPolicy,
+    saved: SavedState? = nil,
     attachment: any ReplicaAttachment,
     whenJoined: (LinkState.ReplicaID) -> Void
   ) throws(RedisSharedStateError) {
@@ -95,7 +100,14 @@ final class Link: Sendable {
     let ((result, first), remaining) = decide { guarded in
       let first = guarded.state.firstAttachment(of: names)
       let result = Result { () throws(RedisSharedStateError) in
-        try guarded.state.join(names, name: name, valueType: valueType, policy: policy, attachment: attachment)
+        try guarded.state.join(
+          names,
+          name: name,
+          valueType: valueType,
+          policy: policy,
+          saved: saved,
+          attachment: attachment
+        )
       }
       return (result, first)
     }

@@ -167,7 +167,9 @@ extension LinkState {
       resume([waiter], error)
     case (.commit(let id, let operation, _, let sentAt), .commit(let reply)):
       switch reply {
-      case .committed: measurements.committed(after: now - sentAt)
+      case .committed:
+        measurements.committed(after: now - sentAt)
+        snapshots.changed()
       case .conflict: measurements.conflicted()
       case .held, .wrongType: break
       }

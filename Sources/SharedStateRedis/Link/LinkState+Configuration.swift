@@ -24,6 +24,8 @@ extension LinkState {
     var quickEncoding: Duration
     /// Whether the link rests, without threads and connections, while it has no replica.
     var restsWhenUnused: Bool
+    /// How long after a change the snapshot is written; `nil`: there is none.
+    var snapshotDelay: Duration?
     /// Whether every decision about a value is logged.
     var logsDecisions: Bool
 
@@ -50,6 +52,7 @@ extension LinkState {
       smallDocument: Int = 1_024,
       quickEncoding: Duration = .microseconds(100),
       restsWhenUnused: Bool,
+      snapshotDelay: Duration? = nil,
       logsDecisions: Bool = false
     ) {
       self.backoff = backoff
@@ -66,6 +69,7 @@ extension LinkState {
       self.smallDocument = smallDocument
       self.quickEncoding = quickEncoding
       self.restsWhenUnused = restsWhenUnused
+      self.snapshotDelay = snapshotDelay
       self.logsDecisions = logsDecisions
     }
   }

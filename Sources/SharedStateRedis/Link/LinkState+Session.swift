@@ -166,6 +166,7 @@ extension LinkState {
     }
     if session.refusal != nil { refuseWaiters() }
     let culprits = noteBreak(error)
+    takeSnapshot(now: now, isUrgent: true)
     online = nil
     replication.disconnect()
     // A hundred thousand shares need not learn of every attempt that fails for the same reason.

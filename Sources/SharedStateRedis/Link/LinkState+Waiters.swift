@@ -90,10 +90,11 @@ extension LinkState {
   mutating func read(
     _ names: KeyNames,
     maximumBytes: Int,
+    within timeout: Duration? = nil,
     now: Instant,
     callback: @escaping WaiterCallback = { _ in }
   ) throws(RedisSharedStateError) -> WaiterID {
-    let waiter = try makeWaiter(for: nil, call: .read, now: now, callback: callback)
+    let waiter = try makeWaiter(for: nil, call: .read, within: timeout, now: now, callback: callback)
     // Without a connection, nothing else shortens the queue.
     while let oldest = onceReads.first, waiters[oldest.waiter] == nil { _ = onceReads.popFirst() }
     onceReads.append(OnceRead(names: names, waiter: waiter, maximumBytes: maximumBytes))

@@ -19,6 +19,7 @@ extension LinkState {
     var work = Work(waitUntil: now)
     // What is due may concern either connection.
     takeAgenda(now: now)
+    takeSnapshot(now: now)
     switch purpose {
     case .subscriber: takeSubscriptions(into: &work, now: now)
     case .writer:
@@ -62,6 +63,7 @@ extension LinkState {
     if let at = replication.next { deadline = min(deadline, at) }
     if let at = waiters.earliestDeadline { deadline = min(deadline, at) }
     if let at = certificates.next { deadline = min(deadline, at) }
+    if let at = snapshots.next { deadline = min(deadline, at) }
     return deadline
   }
 

@@ -128,6 +128,7 @@ struct LinkState: Sendable {
   var replication = Replication()
   var givenUp = GivenUpChanges()
   var measurements = Measurements()
+  var snapshots: SnapshotSchedule
 
   private(set) var effects: [Effect] = []
   private var reported: Set<OnceReport> = []
@@ -140,6 +141,7 @@ struct LinkState: Sendable {
     secrets = Secrets(candidate: configuration.secret)
     session = Session(backoff: configuration.backoff)
     keepAlive = KeepAlive(interval: configuration.keepAlive)
+    snapshots = SnapshotSchedule(delay: configuration.snapshotDelay)
   }
 
   /// Takes the effects to perform once the lock is released.
@@ -193,7 +195,9 @@ struct LinkState: Sendable {
 
   /// Adds a replica for a new share of a name. The attachment is held weakly.
   ///
-  /// - Parameter valueType: All shares of a name have the same; `nil`: the replica goes with any of them.
+  /// - Parameters:
+  ///   - valueType: All shares of a name have the same; `nil`: the replica goes with any of them.
+  ///   - saved: The state of a snapshot that the box shows; `nil`: it shows the default.
   /// - Throws: ``RedisSharedStateError/Code/valueTypeMismatch``, without the place,
   ///   ``RedisSharedStateError/Code/stopped``.
   mutating func join(
@@ -201,6 +205,7 @@ struct LinkState: Sendable {
     name: String,
     valueType: String?,
     policy: ReplicaPolicy,
+    saved: SavedState? = nil,
     attachment: (any ReplicaAttachment)? = nil
   ) throws(RedisSharedStateError) -> ReplicaID {
     if session.phase == .stopped { throw .stopped }
@@ -211,7 +216,7 @@ struct LinkState: Sendable {
         throw .valueTypeMismatch(name: name, existing: existing, requested: valueType, declaredAt: nil)
       }
     }
-    var replica = Replica(name: name, names: names, policy: policy)
+    var replica = Replica(name: name, names: names, policy: policy, saved: saved)
     replica.hasUndecided = hasUndecided
     // A change given up before the name was shared again still counts, until a save of the value is reported.
     if givenUp.contains(Name(name)) { replica.reports.saveFailed() }
@@ -279,6 +284,7 @@ struct LinkState: Sendable {
     members[id]?.isKeptBack = false
     switch outcome {
     case .shown:
+      snapshots.changed()
       if let announced = members[id]?.takeAnnounced(upTo: toShow.state.revision) { measurements.delivered(announced) }
     case .unreadable where toShow.state.content.document != nil: measurements.failedToDecode()
     case .superseded, .outdated, .unreadable: break

@@ -9,6 +9,10 @@ struct Confirmed: Sendable {
   }
 
   private(set) var state = Replica.State(revision: .none, content: .absent)
+  /// Whether the server has said anything in the life of this replica.
+  private(set) var isKnown = false
+  /// The date of the snapshot that the state is from; `nil`: the server has said something since, or there is none.
+  private(set) var snapshotDate: Date?
   /// The meta of the state: parent, writer and expiry.
   private(set) var meta: Meta?
   /// Whether `meta` matches the server's exactly. It may not: a message of another service carries no expiry.
@@ -19,6 +23,13 @@ struct Confirmed: Sendable {
   /// What the server has if that is not the state: nothing is left of a deletion or an expiry, a client has written
   /// without a revision, or the server has lost a version that cannot be restored.
   private(set) var left: Left?
+
+  init() {}
+
+  /// The server has confirmed a state in an earlier life of the service.
+  init(_ saved: SavedState) {
+    (state, snapshotDate) = (saved.state, saved.date)
+  }
 
   var revision: Revision { state.revision }
   var content: StoredValue.Content { state.content }
@@ -53,6 +64,7 @@ struct Confirmed: Sendable {
     self.isByWriter =
       isByWriter || self.isByWriter && meta?.version == self.meta?.version && content == state.content
     state = Replica.State(revision: revision, content: content)
+    (isKnown, snapshotDate) = (true, nil)
     (self.meta, self.isMetaCertain, left) = (meta, isMetaCertain, nil)
   }
 
@@ -60,6 +72,7 @@ struct Confirmed: Sendable {
   mutating func compare(with stored: StoredValue) {
     let isSame = stored.meta == meta && (meta != nil || stored.document == content.document)
     left = isSame ? nil : Left(meta: stored.meta, document: stored.document)
+    (isKnown, snapshotDate) = (true, nil)
   }
 
   /// The content has no revision of its own. This meta is stored beside it.
@@ -81,6 +94,7 @@ struct Confirmed: Sendable {
   /// The key holds another Redis type.
   mutating func found(otherType type: String) {
     state.content = .otherType(type)
+    (isKnown, snapshotDate) = (true, nil)
     isByWriter = false
   }
 }

@@ -2,7 +2,7 @@ extension Replica {
   /// How far the box and Redis are from having the same value.
   var progress: RedisStore.Report.Progress {
     switch phase {
-    case .offline: return .disconnected
+    case .offline: return confirmed.snapshotDate == nil ? .disconnected : .snapshot
     case .subscribing: return .subscribing
     case .reading: return .reading
     case .live: break

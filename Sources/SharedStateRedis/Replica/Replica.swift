@@ -201,10 +201,14 @@ struct Replica: Sendable {
   /// must not be taken for the effect of another commit.
   var hasUndecided = false
 
-  init(name: String, names: KeyNames, policy: ReplicaPolicy) {
+  /// - Parameter saved: The state of a snapshot that the box shows; `nil`: it shows the default.
+  init(name: String, names: KeyNames, policy: ReplicaPolicy, saved: SavedState? = nil) {
     self.name = name
     self.names = names
     self.policy = policy
+    guard let saved, let document = saved.state.content.document else { return }
+    confirmed = Confirmed(saved)
+    shown.reflect(.stored(document), at: saved.state.revision)
   }
 
   var phase: Phase { online?.phase ?? .offline }
@@ -321,14 +325,19 @@ struct Replica: Sendable {
       outgoing = .commit(commit)
       if commit.isAbandoned { giveUp(commit) }
     }
-    return [.status(.loadError(error))] + advance()
+    return [.status(.loadError(noting(error)))] + advance()
+  }
+
+  /// An error that also says from which snapshot the shown value is, if it is from one.
+  private func noting(_ error: RedisSharedStateError) -> RedisSharedStateError {
+    confirmed.snapshotDate.map { error.showing(snapshotOf: $0, confirmed.revision) } ?? error
   }
 
   /// The thread that serves the value is held up, or is not any more (`nil`).
   mutating func heldUp(by error: RedisSharedStateError?) -> [Action] {
     guard let error else { return advance() }
     reports.loadStatusChanged()
-    return [.status(.loadError(error))]
+    return [.status(.loadError(noting(error)))]
   }
 
   /// A read is about to be sent. Returns its number.

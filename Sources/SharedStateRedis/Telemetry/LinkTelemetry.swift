@@ -363,6 +363,45 @@ final class LinkTelemetry: Sendable {
     }
   }
 
+  /// Reports that the snapshot has a document of a value that cannot be decoded, so that its default is shown.
+  func savedIsUnreadable(_ name: String, _ error: RedisSharedStateError) {
+    log(
+      "The snapshot has a document that cannot be decoded. The share shows its default until Redis answers.",
+      .warning,
+      of: "unreadable_snapshots",
+      ["name": "\(name)", "error": "\(error)"]
+    )
+  }
+
+  /// Reports what happened to the file of the snapshot.
+  func happened(_ event: SnapshotFile.Event) {
+    switch event {
+    case .refused(let refusal):
+      let reason =
+        switch refusal {
+        case .damaged: "it is damaged"
+        case .tooNew: "a later release of the library has written it"
+        case .foreign: "another service, namespace or database has written it"
+        }
+      log(
+        "The snapshot cannot be used. The next one replaces it, and it is kept beside that.",
+        .warning,
+        of: "unreadable_snapshots",
+        ["reason": "\(reason)"]
+      )
+    case .unreadable(let reason):
+      log("The snapshot cannot be read.", .warning, of: "unreadable_snapshots", ["error": "\(reason)"])
+    case .notWritten(let reason):
+      log(
+        "The snapshot cannot be written. A start without Redis would show older values. It is tried again.",
+        .warning,
+        of: "unwritten_snapshots",
+        ["error": "\(reason)"]
+      )
+    case .writtenAgain: logger.notice("The snapshot is written again.")
+    }
+  }
+
   func ignoredMessage(on channel: String) {
     count("malformed_messages")
     logger.debug("A message of an unknown form was ignored.", metadata: ["channel": "\(channel)"])

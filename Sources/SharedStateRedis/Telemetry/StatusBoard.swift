@@ -13,15 +13,21 @@ final class StatusBoard: Sendable {
     /// Watchers are only notified of a change, and read the status here, so that none ends with an old one.
     var watchers: [UInt64: Watcher] = [:]
     var nextWatcher: UInt64 = 0
+    /// The date of the snapshot that the store has started with; `nil`: there was none.
+    let snapshotDate: Date?
 
     var health: RedisStore.Health {
       switch (status, freshness) {
       case (.stopped, _): .stopped
       case (.reconnecting(_, let error), .stale(let since)): .stale(since: since, reason: error)
-      case (.reconnecting(_, let error), _): .neverConnected(reason: error)
-      case (_, .unread): .neverConnected(reason: nil)
+      case (.reconnecting(_, let error), _): unread(because: error)
+      case (_, .unread): unread(because: nil)
       case (.inProcess, _), (.connecting, _), (.connected, _): .live
       }
+    }
+
+    private func unread(because reason: RedisSharedStateError?) -> RedisStore.Health {
+      snapshotDate.map { .snapshot(of: $0, reason: reason) } ?? .neverConnected(reason: reason)
     }
   }
 
@@ -43,9 +49,9 @@ final class StatusBoard: Sendable {
   private let isInProcess: Bool
   private let state: Mutex<State>
 
-  init(isInProcess: Bool) {
+  init(isInProcess: Bool, snapshotDate: Date? = nil) {
     self.isInProcess = isInProcess
-    state = Mutex(State(status: isInProcess ? .inProcess : .connecting))
+    state = Mutex(State(status: isInProcess ? .inProcess : .connecting, snapshotDate: snapshotDate))
   }
 
   var status: RedisStore.Status { state.withLock { $0.status } }

@@ -20,6 +20,11 @@ struct RunningArticlesTests {
     return store
   }
 
+  private func makeStoreWithSnapshot() throws -> RedisStore {
+    let store = try RedisStore.fromEnvironment { $0.snapshot = .folder(URL(filePath: "/var/lib/checkout")) }
+    return store
+  }
+
   private func makeLoggingStore() throws -> RedisStore {
     var logger = Logger(label: "redis")
     logger.logLevel = .notice

@@ -1,0 +1,154 @@
+import Foundation
+import SharedState
+@testable import SharedStateRedis
+import SharedStateRedisTesting
+import Testing
+
+@Suite("A start without Redis", .timeLimit(.minutes(5)), .endsStores)
+struct SnapshotTests {
+  private struct Flags: Codable, Equatable, Sendable {
+    var banner = false
+    var limit = 0
+  }
+
+  /// A folder that does not exist yet, and is removed behind the test.
+  private final class Folder: Sendable {
+    let url = FileManager.default.temporaryDirectory.appending(path: "snapshots-\(UUID().uuidString.prefix(8))")
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+  }
+
+  private let folder = Folder()
+
+  private func store(
+    _ backend: any Backend,
+    logger journal: Journal? = nil,
+    connectTimeout: Duration = patience
+  ) throws -> RedisStore {
+    try backend.store("flags", logger: journal?.logger("flags") ?? quiet) { configuration in
+      configuration.snapshot = .folder(folder.url)
+      configuration.connectTimeout = connectTimeout
+    }
+  }
+
+  /// A service that has saved these flags, and a snapshot of them, and has ended.
+  private func formerLife(_ backend: any Backend, _ flags: Flags) async throws {
+    let store = try store(backend)
+    @Shared(.redis("flags", store: store)) var value = Flags()
+    try await $value.load()
+    $value.withLock { $0 = flags }
+    #expect(await store.shutdown(within: patience) == [])
+  }
+
+  @Test(
+    "It shows what Redis had confirmed, says so everywhere, and follows Redis once that answers",
+    arguments: BackendKind.allCases
+  )
+  func start(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    try await formerLife(backend, Flags(banner: true, limit: 7))
+    try backend.goDown()
+    let store = try store(backend)
+    @Shared(.redis("flags", store: store)) var flags = Flags()
+    #expect(flags == Flags(banner: true, limit: 7))
+    try await store.waitUntilConnected(within: .milliseconds(300), orSnapshot: true)
+    try await $flags.status { $0.loadError != nil }
+    let error = try #require($flags.loadError as? RedisSharedStateError)
+    #expect(error.snapshotDate != nil)
+    guard case .snapshot(_, let reason) = store.health else { throw WaitedInVain(for: "the snapshot's health") }
+    #expect(reason?.snapshotDate == nil)
+    #expect(store.report().values.map(\.progress) == [.snapshot])
+    #expect(store.readiness(of: "flags").isReady)
+    #expect(store.readiness().isReady)
+    #expect(!store.readiness(of: "flags", "other").isReady)
+    // Another value is not in the snapshot.
+    @Shared(.redis("other", store: store)) var other = 1
+    await #expect(throws: RedisSharedStateError.self) {
+      try await store.waitUntilConnected(within: .milliseconds(300), orSnapshot: true)
+    }
+    await #expect(throws: RedisSharedStateError.self) { try await store.waitUntilConnected(within: .milliseconds(300)) }
+    #expect(!store.readiness().isReady)
+    try backend.comeBack()
+    try backend.set("flags", #"{"banner":true,"limit":8}"#)
+    try await $flags.becomes(Flags(banner: true, limit: 8))
+    try await store.waitUntilConnected(within: patience)
+    #expect($flags.loadError == nil)
+    #expect(store.report().values.allSatisfy { $0.progress != .snapshot })
+  }
+
+  @Test("The value of a snapshot is never stored, not even where everything is lost", arguments: BackendKind.allCases)
+  func emptyServer(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    try await formerLife(backend, Flags(limit: 7))
+    try backend.flushAll()
+    let store = try store(backend)
+    @Shared(.redis("flags", store: store)) var flags = Flags()
+    try await $flags.becomes(Flags())
+    try await store.waitUntilConnected(within: patience)
+    try await $flags.load()
+    #expect(try backend.get("flags") == nil)
+  }
+
+  @Test("A change of the snapshot's value is merged with what Redis has", arguments: BackendKind.allCases)
+  func change(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    try await formerLife(backend, Flags(limit: 7))
+    let other = try backend.store("other")
+    @Shared(.redis("flags", store: other)) var theirs = Flags()
+    try await $theirs.load()
+    $theirs.withLock { $0.banner = true }
+    try await $theirs.save()
+    try backend.goDown()
+    let store = try store(backend)
+    @Shared(.redis("flags", store: store)) var flags = Flags()
+    #expect(flags == Flags(limit: 7))
+    $flags.withLock { $0.limit = 8 }
+    try backend.comeBack()
+    try await $flags.save()
+    try await $flags.becomes(Flags(banner: true, limit: 8))
+    try await $theirs.becomes(Flags(banner: true, limit: 8))
+  }
+
+  @Test("A value that is required is that of the snapshot, if the key accepts it")
+  func required() async throws {
+    let backend = FakeBackend()
+    try await formerLife(backend, Flags(limit: 7))
+    backend.goDown()
+    let store = try store(backend, connectTimeout: .milliseconds(200))
+    let accepting = try await Shared<Flags>(
+      require: .redis("flags", store: store, options: .init(acceptsSnapshot: true))
+    )
+    #expect(accepting.wrappedValue == Flags(limit: 7))
+    store.stop()
+    let stopped = RedisSharedKey<Flags>.redis("flags", store: store, options: .init(acceptsSnapshot: true))
+    await #expect(throws: RedisSharedStateError.self) { try await Shared<Flags>(require: stopped) }
+  }
+
+  @Test("A change that arrives is in the snapshot soon, and at the latest when the connection ends")
+  func written() async throws {
+    let backend = try ServerBackend()
+    let store = try store(backend)
+    @Shared(.redis("flags", store: store)) var flags = Flags()
+    try await $flags.load()
+    try backend.set("flags", #"{"banner":true,"limit":9}"#)
+    try await $flags.becomes(Flags(banner: true, limit: 9))
+    backend.goDown()
+    try await eventually("the snapshot has the change") {
+      let next = SnapshotFile(in: folder.url, of: .init(label: "flags", namespace: "", database: 0)) { _ in }
+      return next.state(of: "flags")?.state.content.document == Data(#"{"banner":true,"limit":9}"#.utf8)
+    }
+  }
+
+  @Test("A document that the share's type cannot read is reported, and the default is shown")
+  func unreadable() async throws {
+    let backend = FakeBackend()
+    try await formerLife(backend, Flags(limit: 7))
+    backend.goDown()
+    let journal = Journal()
+    let store = try store(backend, logger: journal)
+    @Shared(.redis("flags", store: store)) var number = 1
+    #expect(number == 1)
+    try await eventually("the log says so") { !journal.entries("The snapshot has a document that cannot be").isEmpty }
+    #expect(!store.readiness(of: "flags").isReady)
+  }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import SharedState
+import SharedStateTesting
+import Synchronization
+import Testing
+
+@testable import SharedStateRedis
+
+@Suite("The file of a snapshot", .timeLimit(.minutes(2)))
+struct SnapshotFileTests {
+  /// A folder that does not exist yet.
+  private final class Folder: Sendable {
+    let url = FileManager.default.temporaryDirectory.appending(path: "snapshots-\(UUID().uuidString.prefix(8))")
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    /// The names of the files in it, in order.
+    var files: [String] {
+      get throws { try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() }
+    }
+
+    func path(of file: String) -> String { url.appending(path: file).path }
+  }
+
+  private final class Events: Sendable {
+    private let events = Mutex<[SnapshotFile.Event]>([])
+
+    func append(_ event: SnapshotFile.Event) { events.withLock { $0.append(event) } }
+
+    /// Removes and returns what has happened.
+    func take() -> [SnapshotFile.Event] {
+      events.withLock { events in
+        defer { events = [] }
+        return events
+      }
+    }
+  }
+
+  private let folder = Folder()
+  private let events = Events()
+  private let date = Date(timeIntervalSince1970: 1_790_000_000)
+
+  private func open(_ store: Snapshot.Identity = .flags) -> SnapshotFile {
+    SnapshotFile(in: folder.url, of: store) { [events] in events.append($0) }
+  }
+
+  private func document(_ name: Name, in file: SnapshotFile) -> Data? { file.state(of: name)?.state.content.document }
+
+  @Test("The next start has what was written, only its user may read it, and no other file is left")
+  func restart() throws {
+    let file = open()
+    #expect(file.startDate == nil)
+    #expect(file.state(of: "a") == nil)
+    #expect(file.write(["a": .document(1, "1"), "gone": .deleted(2)], at: date))
+    let next = open()
+    #expect(next.startDate == date)
+    #expect(next.state(of: "a") == SavedState(state: .document(1, "1"), date: date))
+    #expect(next.state(of: "gone") == nil)
+    let names = try folder.files
+    #expect(names.count == 1)
+    let attributes = try FileManager.default.attributesOfItem(atPath: folder.path(of: names[0]))
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    #expect(events.take().isEmpty)
+  }
+
+  @Test("Services, namespaces and databases do not share a file")
+  func identities() throws {
+    let stores = [
+      Snapshot.Identity(label: "a", namespace: "", database: 0), .init(label: "b", namespace: "", database: 0),
+      .init(label: "a", namespace: "n:", database: 0), .init(label: "a", namespace: "", database: 1),
+      .init(label: "../a b", namespace: "../", database: 0),
+    ]
+    for (number, store) in stores.enumerated() { open(store).write(["a": .document(1, "\(number)")], at: date) }
+    #expect(try folder.files.count == stores.count)
+    for (number, store) in stores.enumerated() { #expect(document("a", in: open(store)) == Data("\(number)".utf8)) }
+  }
+
+  @Test("Where nothing has changed, nothing is written")
+  func unchanged() throws {
+    let file = open()
+    file.write(["a": .document(1, "1")], at: date)
+    let path = folder.path(of: try #require(try folder.files.first))
+    // A replaced file would be another one.
+    let before = try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int
+    #expect(file.write(["a": .document(1, "1")], at: date + 60))
+    #expect(try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int == before)
+    file.write(["a": .document(2, "1")], at: date + 60)
+    #expect(try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int != before)
+  }
+
+  @Test("Two processes of a service keep each other's values, and the newer of two states")
+  func processes() {
+    let (first, second) = (open(), open())
+    first.write(["a": .document(1, "first"), "both": .document(1, "first")], at: date)
+    second.write(["b": .document(1, "second"), "both": .document(2, "second")], at: date)
+    first.write(["a": .document(2, "first"), "both": .document(1, "first")], at: date)
+    let next = open()
+    #expect(document("a", in: next) == Data("first".utf8))
+    #expect(document("b", in: next) == Data("second".utf8))
+    #expect(document("both", in: next) == Data("second".utf8))
+  }
+
+  @Test("Processes that write at the same time lose nothing, and a reader never sees a part of a file")
+  func race() async {
+    let rounds = 50
+    await withTaskGroup(of: Void.self) { group in
+      for process in 0..<4 {
+        group.addTask {
+          let file = open()
+          for round in 1...rounds {
+            file.write([Name("\(process)"): .document(UInt64(round), "\(round)")], at: date)
+            _ = open()
+          }
+        }
+      }
+    }
+    let next = open()
+    for process in 0..<4 { #expect(document(Name("\(process)"), in: next) == Data("\(rounds)".utf8)) }
+    #expect(events.take().isEmpty)
+  }
+
+  @Test("A file that cannot be used is reported, stays beside the new one, and is not used")
+  func refused() throws {
+    open().write(["a": .document(1, "1")], at: date)
+    let name = try #require(try folder.files.first)
+    let damaged = Data("shared-state-snapshot 1 no digest".utf8)
+    try damaged.write(to: URL(filePath: folder.path(of: name)))
+    let file = open()
+    #expect(events.take() == [.refused(.damaged)])
+    #expect(file.startDate == nil)
+    #expect(file.state(of: "a") == nil)
+    #expect(file.write(["a": .document(2, "2")], at: date))
+    #expect(try folder.files == [name, name + ".refused"])
+    #expect(try Data(contentsOf: URL(filePath: folder.path(of: name + ".refused"))) == damaged)
+    #expect(document("a", in: open()) == Data("2".utf8))
+  }
+
+  @Test("A folder that cannot be made is reported once, and so is its end; nothing else fails")
+  func unwritable() throws {
+    // Something that is no folder is in the way, which stops the superuser, too.
+    try Data().write(to: folder.url)
+    let file = open()
+    #expect(!file.write(["a": .document(1, "1")], at: date))
+    #expect(!file.write(["a": .document(2, "2")], at: date))
+    let reported = events.take()
+    #expect(reported.count == 1)
+    #expect(reported.first.map { if case .notWritten = $0 { true } else { false } } == true)
+    try FileManager.default.removeItem(at: folder.url)
+    #expect(file.write(["a": .document(2, "2")], at: date))
+    #expect(events.take() == [.writtenAgain])
+    #expect(document("a", in: open()) == Data("2".utf8))
+  }
+
+  @Test("A file that cannot be read is reported, and is not replaced")
+  func unreadable() throws {
+    open().write(["a": .document(1, "1")], at: date)
+    let name = try #require(try folder.files.first)
+    try FileManager.default.removeItem(atPath: folder.path(of: name))
+    try FileManager.default.createDirectory(atPath: folder.path(of: name), withIntermediateDirectories: false)
+    let file = open()
+    #expect(events.take().first.map { if case .unreadable = $0 { true } else { false } } == true)
+    #expect(file.startDate == nil)
+    #expect(!file.write(["a": .document(2, "2")], at: date))
+    #expect(try folder.files == [name])
+  }
+}
