@@ -357,7 +357,7 @@ struct ReducerMacroTests {
     var presentation = PresentationState(wrappedValue: Destination.State.counting(Counting.State()))
     presentation[case: \.counting]?.count = 1
     #expect(presentation[case: \.counting]?.count == 1)
-    presentation[case: \.byTen]?.count = 1
+    withKnownIssue { presentation[case: \.byTen]?.count = 1 }
     withKnownIssue { presentation[case: \.byTen] = Counting.State() }
     #expect(presentation[case: \.byTen] == nil)
     presentation[case: \.counting] = nil
