@@ -144,7 +144,7 @@ check-language:
 check-time-limits:
 	scripts/check-time-limits
 
-# Each mutation still fits the code. `make mutations` runs them, which takes hours.
+# Each mutation still fits the code. `make mutations` runs them, which takes an hour or two.
 check-mutations:
 	scripts/check-mutations --fit
 
