@@ -53,6 +53,18 @@ extension RedisConfiguration.Parameter {
       }
     ),
     Self(
+      "data-loss-policy",
+      Option(expected: "'reseed', 'reseed-from-snapshot' or 'adopt-server'") { text, target in
+        switch text {
+        case "reseed": target.dataLossPolicy = .reseed
+        case "reseed-from-snapshot": target.dataLossPolicy = .reseedFromSnapshot
+        case "adopt-server": target.dataLossPolicy = .adoptServer
+        default: return false
+        }
+        return true
+      }
+    ),
+    Self(
       "snapshot",
       Option(expected: "the absolute path of a folder") { text, target in
         guard text.utf8.first == UInt8(ascii: "/") else { return false }

@@ -242,6 +242,7 @@ public struct RedisConfiguration: Sendable {
   /// | --- | --- |
   /// | `access` | ``access``, to `read-write` or `read-only` |
   /// | `snapshot` | ``snapshot``, to the absolute path of a folder |
+  /// | `data-loss-policy` | ``dataLossPolicy``, to `reseed`, `reseed-from-snapshot` or `adopt-server` |
   /// | `backoff-base`, `backoff-cap` | ``backoff`` |
   /// | `connect-timeout`, `request-timeout`, `operation-timeout`, `shutdown-timeout` | ``connectTimeout``, ``requestTimeout``, ``operationTimeout``, ``shutdownTimeout`` |
   /// | `keep-alive-interval`, `anti-entropy-interval` | ``keepAliveInterval``, ``antiEntropyInterval`` |
@@ -385,6 +386,12 @@ package enum RedisEndpoint: Hashable, Sendable, CustomStringConvertible {
 public enum DataLossPolicy: Hashable, Sendable {
   /// The services restore the newest value that any of them has seen, with its revision.
   case reseed
+  /// The services do so, and one that starts also restores what its snapshot has, if everything was lost at once.
+  ///
+  /// The server has lost everything if it has another secret for the namespace than when the value was saved. Values
+  /// that were deleted since, more than a day before the loss, come back, too. Without a
+  /// ``RedisConfiguration/snapshot``, this is ``reseed``.
+  case reseedFromSnapshot
   /// The services take the server's state, even if it is older or empty.
   case adoptServer
 }

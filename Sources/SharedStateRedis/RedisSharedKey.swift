@@ -110,7 +110,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     public var replicas: RedisReplicas
 
     /// Whether `init(require:)` uses the value of the snapshot where Redis does not answer within
-    /// ``RedisConfiguration/connectTimeout``; `false` by default.
+    /// ``RedisConfiguration/connectTimeout``, or refuses to; `false` by default.
     ///
     /// Redis has confirmed that value in an earlier life of the service: see ``RedisConfiguration/snapshot``.
     public var acceptsSnapshot: Bool
@@ -284,12 +284,12 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     case .failure(let error):
       continuation.resume(throwing: error)
     case .success(let names):
-      let saved = options.acceptsSnapshot ? store.link.snapshotFile?.state(of: Name(name)) : nil
+      let snapshot = options.acceptsSnapshot ? store.link.snapshotFile?.state(of: Name(name)) : nil
       _ = store.link.ask { result in
         let coder = coder(completedBy: context.initialValue)
         continuation.resume(
           with: Result {
-            let content = try content(result, orSaved: saved)
+            let content = try content(result, or: snapshot)
             return try content.flatMap { content throws(RedisSharedStateError) in try coder.accept(content) }
           }
         )
@@ -298,7 +298,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
         try state.read(
           names,
           maximumBytes: options.maximumBytes,
-          within: saved.map { _ in store.link.connectTimeout },
+          within: snapshot.map { _ in store.link.connectTimeout },
           now: .now,
           callback: callback
         )
@@ -306,12 +306,12 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     }
   }
 
-  /// What is stored, or what was saved if Redis does not answer.
+  /// What is stored, or what the snapshot has if Redis does not answer, or refuses to.
   private func content(
     _ result: Result<StoredValue?, RedisSharedStateError>,
-    orSaved saved: SavedState?
+    or snapshot: SnapshotState?
   ) throws(RedisSharedStateError) -> StoredValue.Content? {
-    if let saved, case .failure(let error) = result, error.code != .stopped { return saved.state.content }
+    if let snapshot, case .failure(let error) = result, error.code != .stopped { return snapshot.state.content }
     return try result.get()?.content
   }
 

@@ -59,12 +59,12 @@ extension RedisStore.Readiness {
     /// Whether its share has shown what Redis has, at least once.
     let wasRead: Bool
     /// Whether its share shows what a snapshot has.
-    let isSaved: Bool
+    let isFromSnapshot: Bool
     /// Why it cannot be used, apart from the connection.
     let error: RedisSharedStateError?
 
-    init(name: String, wasRead: Bool, isSaved: Bool = false, error: RedisSharedStateError? = nil) {
-      (self.name, self.wasRead, self.isSaved, self.error) = (name, wasRead, isSaved, error)
+    init(name: String, wasRead: Bool, isFromSnapshot: Bool = false, error: RedisSharedStateError? = nil) {
+      (self.name, self.wasRead, self.isFromSnapshot, self.error) = (name, wasRead, isFromSnapshot, error)
     }
 
     init(_ report: LinkState.ValueReport) {
@@ -72,7 +72,7 @@ extension RedisStore.Readiness {
       self.init(
         name: report.name,
         wasRead: report.wasRead,
-        isSaved: report.isSaved,
+        isFromSnapshot: report.isFromSnapshot,
         // An outage takes the place of the error of an unreadable document.
         error: report.unreadable ?? error.flatMap { $0.isReportedByStore ? nil : $0 }
       )
@@ -95,8 +95,8 @@ extension RedisStore.Readiness {
     case .snapshot(_, nil) where !names.isEmpty && unread.isEmpty: self = .live
     case .neverConnected(let reason): self = .unread(names: unread, reason: reason)
     case .snapshot(let date, let reason):
-      let saved = Set(values.filter(\.isSaved).map(\.name))
-      let unknown = unread.filter { !saved.contains($0) }
+      let known = Set(values.filter(\.isFromSnapshot).map(\.name))
+      let unknown = unread.filter { !known.contains($0) }
       let isKnown = names.isEmpty ? areAllKnown : unknown.isEmpty
       self = isKnown ? .snapshot(of: date, reason: reason) : .unread(names: unknown, reason: reason)
     case .stale(_, let reason) where !unread.isEmpty: self = .unread(names: unread, reason: reason)

@@ -331,13 +331,17 @@ public final class RedisStore: Sendable {
   ///   given up and no flush has reported that before. At most the first thousand of the latter.
   @discardableResult
   public func shutdown(within timeout: Duration) async -> [String] {
+    let deadline = Instant.now + timeout
+    // A flush that takes all of the time leaves none for the snapshot.
+    async let isSnapshotFinished: Void = link.finishSnapshot(until: deadline)
     var undelivered: Set<String> = []
     do {
       try await flush(within: timeout, isLast: true) { undelivered.formUnion($0.lazy.map(\.text)) }
     } catch {
       logger.warning("Not every change was delivered before the shutdown.", metadata: ["error": "\(error)"])
     }
-    await link.finishSnapshot(within: timeout)
+    await isSnapshotFinished
+    await link.finishSnapshot(until: deadline)
     let pending = link.stop()
     if !pending.isEmpty { telemetry.shutDownWithUndelivered(pending) }
     return undelivered.union(pending).sorted()

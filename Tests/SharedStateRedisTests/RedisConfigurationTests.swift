@@ -325,7 +325,19 @@ struct RedisConfigurationTests {
     "access": "read-only", "backoff-base": "20ms", "backoff-cap": "3s", "connect-timeout": "1500ms",
     "request-timeout": "2s", "operation-timeout": "2m", "shutdown-timeout": "4s", "keep-alive-interval": "6s",
     "anti-entropy-interval": "7s", "snapshot": "/var/lib/flags",
+    "data-loss-policy": "reseed-from-snapshot",
   ]
+
+  @Test(
+    "A parameter of a URL sets each policy",
+    arguments: [("reseed", DataLossPolicy.reseed), ("adopt-server", .adoptServer)]
+  )
+  func dataLossPolicies(text: String, policy: DataLossPolicy) throws {
+    var configuration = try RedisConfiguration(url: "redis://h?data-loss-policy=reseed-from-snapshot")
+    #expect(configuration.dataLossPolicy == .reseedFromSnapshot)
+    configuration = try RedisConfiguration(url: "redis://h?data-loss-policy=\(text)")
+    #expect(configuration.dataLossPolicy == policy)
+  }
 
   private func expectOptions(of configuration: RedisConfiguration?) {
     #expect(configuration?.access == .readOnly)
@@ -336,6 +348,7 @@ struct RedisConfigurationTests {
     #expect(configuration?.shutdownTimeout == .seconds(4))
     #expect(configuration?.keepAliveInterval == .seconds(6))
     #expect(configuration?.antiEntropyInterval == .seconds(7))
+    #expect(configuration?.dataLossPolicy == .reseedFromSnapshot)
     #expect(configuration?.snapshot == .folder(URL(filePath: "/var/lib/flags", directoryHint: .isDirectory)))
   }
 
@@ -370,7 +383,7 @@ struct RedisConfigurationTests {
       ("connect-timeout", "5"), ("connect-timeout", "5h"), ("connect-timeout", "s"), ("request-timeout", "0s"),
       ("request-timeout", "-1s"), ("request-timeout", "1.5s"), ("request-timeout", "5 s"),
       ("operation-timeout", "99999999999s"), ("keep-alive-interval", "5shunter2"),
-      ("snapshot", "hunter2"), ("snapshot", ""),
+      ("snapshot", "hunter2"), ("snapshot", ""), ("data-loss-policy", "hunter2"),
     ]
   )
   func unusableOption(name: String, text: String) {

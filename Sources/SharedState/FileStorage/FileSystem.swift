@@ -40,7 +40,7 @@ struct FileContent {
 }
 
 /// Distinguishes one content of a file from another: the identity of the file, its length, and when it was changed.
-struct FileStamp: Hashable, Sendable {
+package struct FileStamp: Hashable, Sendable {
   var device: UInt64 = 0
   var inode: UInt64 = 0
   var size: Int64 = 0

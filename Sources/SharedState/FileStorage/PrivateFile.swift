@@ -18,6 +18,13 @@ package struct PrivateFile: Sendable {
     path = folder.appendingPathComponent(name).path
   }
 
+  /// Distinguishes the content of the file from every other; `nil` when there is no file.
+  ///
+  /// - Throws: ``FileStorageError`` when the system refuses.
+  package func stamp() throws -> FileStamp? {
+    try OpenFile(path, flags: O_RDONLY, operation: "look at")?.stamp()
+  }
+
   /// The content of the file; `nil` when there is none.
   ///
   /// - Throws: ``FileStorageError`` when the system refuses.
@@ -27,9 +34,10 @@ package struct PrivateFile: Sendable {
 
   /// Replaces the content. After a crash or a power cut, the file has the old content or the new one.
   ///
+  /// - Returns: The stamp of the file as it was written.
   /// - Throws: ``FileStorageError``; the file is then as it was.
-  package func write(_ data: Data) throws {
-    _ = try AtomicWrite(path: path, newMode: 0o600).write(data)
+  package func write(_ data: Data) throws -> FileStamp {
+    try AtomicWrite(path: path, newMode: 0o600).write(data)
   }
 
   /// Gives the file another name in its folder, in place of a file that has it.

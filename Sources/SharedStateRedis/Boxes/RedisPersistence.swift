@@ -51,8 +51,8 @@ final class RedisPersistence<Key: ReplicatedKey>: ReplicatedPersistence, Replica
     weak var box: ValueBox<Value>?
     /// The replica, or why there is none.
     var membership: Result<LinkState.ReplicaID, RedisSharedStateError> = .failure(.stopped)
-    /// The saved state that the box began with; `nil`: it began with the default.
-    var saved: SavedState?
+    /// What the store's snapshot has, from which the box began, until the replica has it.
+    var beginning: SnapshotState?
     /// The snapshot that the end of a closure has deferred to the next encoding.
     var snapshot: ValueBox<Value>.Snapshot?
   }
@@ -85,13 +85,13 @@ final class RedisPersistence<Key: ReplicatedKey>: ReplicatedPersistence, Replica
 
   /// The value that the box begins with: that of the snapshot, if there is one that can be decoded.
   func firstValue() -> Value {
-    guard let saved = key.store.link.snapshotFile?.state(of: Name(key.name)) else { return initialValue }
+    guard let beginning = key.store.link.snapshotFile?.state(of: Name(key.name)) else { return initialValue }
     do throws(RedisSharedStateError) {
-      guard let value = try coder.accept(saved.state.content) else { return initialValue }
-      state.withLock { $0.saved = saved }
+      guard let value = try coder.accept(beginning.state.content) else { return initialValue }
+      state.withLock { $0.beginning = beginning }
       return value
     } catch {
-      key.store.telemetry.savedIsUnreadable(key.name, error)
+      key.store.telemetry.snapshotIsUnreadable(key.name, error)
       return initialValue
     }
   }
@@ -108,7 +108,7 @@ final class RedisPersistence<Key: ReplicatedKey>: ReplicatedPersistence, Replica
         name: key.name,
         valueType: key.valueType,
         policy: key.policy,
-        saved: state.withLock { $0.saved },
+        snapshot: state.withLock { $0.beginning.take() },
         attachment: self
       ) { id in
         state.withLock { $0.membership = .success(id) }

@@ -71,7 +71,7 @@ extension LinkState.Effect {
     /// A report of measurements was published, so the next one may follow.
     case published
     /// The attempt to write the snapshot has ended.
-    case savedSnapshot(Bool)
+    case wroteSnapshot(Bool)
   }
 
   /// The owner of the user code that effects call. Slow code holds up only the effects of its own owner.

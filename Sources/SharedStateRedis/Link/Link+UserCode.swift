@@ -198,7 +198,7 @@ extension Link {
       return .published
     case .saveSnapshot(let whenDone):
       defer { whenDone() }
-      return .savedSnapshot(saveSnapshot())
+      return .wroteSnapshot(saveSnapshot())
     case .malformedMessage(let channel): telemetry.ignoredMessage(on: channel)
     case .unprovenMessage(let channel, let isNews): telemetry.unprovenMessage(on: channel, isNews: isNews)
     }

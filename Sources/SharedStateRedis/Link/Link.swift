@@ -83,7 +83,7 @@ final class Link: Sendable {
   ///
   /// - Parameters:
   ///   - valueType: All shares of a name have the same; `nil`: the replica goes with any of them.
-  ///   - saved: The state of the snapshot that the share shows; `nil`: it shows the default.
+  ///   - snapshot: The state of the snapshot that the share shows; `nil`: it shows the default.
   ///   - whenJoined: Takes the replica before its first effects are performed.
   /// - Throws: ``RedisSharedStateError/Code/valueTypeMismatch``,
   ///   ``RedisSharedStateError/Code/stopped``.
@@ -92,7 +92,7 @@ final class Link: Sendable {
     name: String,
     valueType: String?,
     policy: ReplicaPolicy,
-    saved: SavedState? = nil,
+    snapshot: SnapshotState? = nil,
     attachment: any ReplicaAttachment,
     whenJoined: (LinkState.ReplicaID) -> Void
   ) throws(RedisSharedStateError) {
@@ -105,7 +105,7 @@ final class Link: Sendable {
           name: name,
           valueType: valueType,
           policy: policy,
-          saved: saved,
+          snapshot: snapshot,
           attachment: attachment
         )
       }

@@ -118,7 +118,10 @@ extension LinkState {
       break
     case (.secret, .secret(let stored)):
       online?.secretReads.answered(isMissing: stored == nil, now: now)
-      if let stored { secrets.learn(stored) }
+      if let stored {
+        secrets.learn(stored)
+        compareSnapshots(with: stored)
+      }
     case (.secret, .failure(let error)) where !error.concernsConnection:
       // Every message is a hint then.
       online?.secretReads.answered(now: now)

@@ -13,7 +13,7 @@ extension LinkState {
     /// Whether the box has been up to date once.
     let wasRead: Bool
     /// Whether the box shows the state of a snapshot.
-    let isSaved: Bool
+    let isFromSnapshot: Bool
     /// Why the stored document cannot be read, as far as it is known: also while there is no connection.
     let unreadable: RedisSharedStateError?
     let attachment: AttachmentReference
@@ -44,7 +44,7 @@ extension LinkState {
         progress: progress,
         editedSince: isEdited ? member.unversioned?.since : nil,
         wasRead: replica.shown.isLoaded,
-        isSaved: replica.confirmed.snapshotDate != nil,
+        isFromSnapshot: replica.confirmed.snapshotDate != nil,
         unreadable: replica.unreadable,
         attachment: member.attachment
       )

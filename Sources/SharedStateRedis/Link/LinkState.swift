@@ -197,7 +197,7 @@ struct LinkState: Sendable {
   ///
   /// - Parameters:
   ///   - valueType: All shares of a name have the same; `nil`: the replica goes with any of them.
-  ///   - saved: The state of a snapshot that the box shows; `nil`: it shows the default.
+  ///   - snapshot: The state of a snapshot that the box shows; `nil`: it shows the default.
   /// - Throws: ``RedisSharedStateError/Code/valueTypeMismatch``, without the place,
   ///   ``RedisSharedStateError/Code/stopped``.
   mutating func join(
@@ -205,7 +205,7 @@ struct LinkState: Sendable {
     name: String,
     valueType: String?,
     policy: ReplicaPolicy,
-    saved: SavedState? = nil,
+    snapshot: SnapshotState? = nil,
     attachment: (any ReplicaAttachment)? = nil
   ) throws(RedisSharedStateError) -> ReplicaID {
     if session.phase == .stopped { throw .stopped }
@@ -216,7 +216,7 @@ struct LinkState: Sendable {
         throw .valueTypeMismatch(name: name, existing: existing, requested: valueType, declaredAt: nil)
       }
     }
-    var replica = Replica(name: name, names: names, policy: policy, saved: saved)
+    var replica = Replica(name: name, names: names, policy: policy, snapshot: snapshot)
     replica.hasUndecided = hasUndecided
     // A change given up before the name was shared again still counts, until a save of the value is reported.
     if givenUp.contains(Name(name)) { replica.reports.saveFailed() }
@@ -231,6 +231,9 @@ struct LinkState: Sendable {
       askForTracking()
       members[id]?.online = OnlineMember(reading: ReadState(antiEntropyPart: 1))
       members[id]?.replica.connected(circumstances)
+      if online?.secretReads.isAnswered ?? false, let secret = secrets.stored {
+        members[id]?.replica.compareSnapshot(withSecret: secret.digest)
+      }
       if online?.subscriptions.isConfirmed(channel) ?? false {
         apply(members[id]?.replica.subscribed(), to: id)
       } else if isFirst {

@@ -125,7 +125,7 @@ struct Role<Connection> {
       link.measurements.published()
       // The thread may have ended.
       link.takeMeasurements()
-    case .savedSnapshot(let isSaved): link.snapshots.written(isSaved)
+    case .wroteSnapshot(let isWritten): link.wroteSnapshot(isWritten)
     case .encoded(let id, let encoded, let isQuick):
       // The request is registered with the connection that is open now.
       if let request = link.encoded(id, encoded, isQuick: isQuick, now: now) { requests[.writer].append(request) }

@@ -7,6 +7,11 @@ struct Secrets: Sendable {
   /// The one before. Two services may each have made one at the same moment, and a server may lose one that others
   /// know.
   private var earlier: Secret?
+  /// Whether a server has had the newest one.
+  private var isStored = false
+
+  /// The secret that the server has, or had at the end of the last connection; `nil`: it has not said.
+  var stored: Secret? { isStored ? newest : nil }
 
   init(candidate: Secret) {
     newest = candidate
@@ -14,6 +19,7 @@ struct Secrets: Sendable {
 
   /// The server has this secret.
   mutating func learn(_ stored: Secret) {
+    isStored = true
     if stored != newest { (newest, earlier) = (stored, newest) }
   }
 
@@ -38,6 +44,9 @@ struct SecretReads: Sendable {
 
   /// Begins with a new connection, whose server may have another secret.
   init(now: Instant) { mayAskAt = now }
+
+  /// Whether the newest read of it on this connection has an answer.
+  var isAnswered: Bool { !isWanted && !isAsking }
 
   /// When to read it; `nil`: no message has failed to prove itself.
   var next: Instant? { isWanted ? mayAskAt : nil }

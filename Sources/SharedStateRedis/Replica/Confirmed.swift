@@ -27,8 +27,8 @@ struct Confirmed: Sendable {
   init() {}
 
   /// The server has confirmed a state in an earlier life of the service.
-  init(_ saved: SavedState) {
-    (state, snapshotDate) = (saved.state, saved.date)
+  init(_ snapshot: SnapshotState) {
+    (state, snapshotDate) = (snapshot.state, snapshot.date)
   }
 
   var revision: Revision { state.revision }

@@ -305,7 +305,7 @@ extension Replica {
   }
 
   /// Whether a lost version may be restored, by the key's policy.
-  private var mayRestore: Bool { policy.dataLoss == .reseed && online?.circumstances.mayRestore ?? true }
+  private var mayRestore: Bool { policy.dataLoss != .adoptServer && online?.circumstances.mayRestore ?? true }
 
   /// Whether this service may make repairs, as far as is known.
   private var mayMend: Bool { policy.access == .readWrite && online?.repairs.isPermitted ?? true }
@@ -402,7 +402,7 @@ extension Replica {
   mutating func follow(_ stored: StoredValue, _ vitals: Vitals?) -> [Action] {
     online?.repairs.drop()
     verified.add(stored.meta, stored.content, vitals)
-    if stored.meta == nil, policy.dataLoss == .reseed { return show(stored) }
+    if stored.meta == nil, policy.dataLoss != .adoptServer { return show(stored) }
     let isKnown = stored.revision == confirmed.revision && stored.content == confirmed.content && unreadable == nil
     guard isKnown else { return confirm(stored.content, stored.revision, stored.meta) }
     confirmed.take(stored.content, at: stored.revision, stored.meta)

@@ -201,14 +201,18 @@ struct Replica: Sendable {
   /// must not be taken for the effect of another commit.
   var hasUndecided = false
 
-  /// - Parameter saved: The state of a snapshot that the box shows; `nil`: it shows the default.
-  init(name: String, names: KeyNames, policy: ReplicaPolicy, saved: SavedState? = nil) {
+  /// The version that the snapshot has, until it is known whether the server has it, or has lost everything.
+  var savedVersion: SavedVersion?
+
+  /// - Parameter snapshot: The state of a snapshot that the box shows; `nil`: it shows the default.
+  init(name: String, names: KeyNames, policy: ReplicaPolicy, snapshot: SnapshotState? = nil) {
     self.name = name
     self.names = names
     self.policy = policy
-    guard let saved, let document = saved.state.content.document else { return }
-    confirmed = Confirmed(saved)
-    shown.reflect(.stored(document), at: saved.state.revision)
+    guard let snapshot, let document = snapshot.state.content.document else { return }
+    confirmed = Confirmed(snapshot)
+    if policy.dataLoss == .reseedFromSnapshot { savedVersion = snapshot.version }
+    shown.reflect(.stored(document), at: snapshot.state.revision)
   }
 
   var phase: Phase { online?.phase ?? .offline }

@@ -3,24 +3,61 @@ import SharedState
 import SharedStateDependencies
 import Synchronization
 
+/// What the meta of a saved document was, and what shows whether the server has lost everything since.
+struct SavedVersion: Hashable, Sendable {
+  let meta: Meta
+  /// The digest of the namespace's secret: with another secret, the server has nothing from then.
+  let secret: String
+}
+
 /// What a snapshot has of a replica, and when it is written.
 extension Replica {
   /// The state to be saved; `nil`: the server has said nothing, or nothing that a share could show.
-  var stateToSave: Snapshot.State? {
+  ///
+  /// - Parameter secret: The digest of the namespace's secret; `nil`: it is not known.
+  func snapshotState(secret: String?) -> Snapshot.State? {
     guard confirmed.isKnown else { return nil }
     switch shown.sight {
     case .reflected, .blocked: break
     case .unknown, .unreadable: return nil
     }
+    // At the next start, nobody would notice that it has expired.
+    if policy.timeToLive > 0 || confirmed.meta?.expiry ?? 0 != 0 { return Snapshot.State(revision: confirmed.revision) }
     switch confirmed.content {
-    case .absent: return Snapshot.State(revision: confirmed.revision, document: nil)
-    case .document(let document): return Snapshot.State(revision: confirmed.revision, document: document)
+    case .absent: return Snapshot.State(revision: confirmed.revision)
+    case .document(let document):
+      var state = Snapshot.State(revision: confirmed.revision, document: document)
+      if let secret, let meta = lastVerified.restorable, lastVerified.content == confirmed.content,
+        meta.revision == confirmed.revision
+      {
+        state.version = SavedVersion(meta: meta, secret: secret)
+      }
+      return state
     case .oversized, .otherType: return nil
     }
+  }
+
+  /// The server has this secret for the namespace. If it had another one when the snapshot was written, it has lost
+  /// everything, and the version of the snapshot is verified like one that was read before an outage.
+  mutating func compareSnapshot(withSecret secret: String) {
+    guard let saved = savedVersion else { return }
+    savedVersion = nil
+    guard saved.secret != secret, !confirmed.isKnown else { return }
+    verified.add(saved.meta, confirmed.content, nil)
   }
 }
 
 extension LinkState {
+  /// The server has this secret for the namespace.
+  mutating func compareSnapshots(with secret: Secret) {
+    for id in members.ids { members[id]?.replica.compareSnapshot(withSecret: secret.digest) }
+  }
+
+  /// The attempt to write the snapshot has ended.
+  mutating func wroteSnapshot(_ isWritten: Bool) {
+    if snapshots.written(isWritten) { emit(.saveSnapshot()) }
+  }
+
   /// Has the snapshot written if it is time.
   ///
   /// - Parameter isUrgent: Whether no time passes before it is written.
@@ -37,8 +74,8 @@ extension LinkState {
 extension Link {
   /// Returns once the snapshot has every change so far, or cannot be written.
   ///
-  /// - Parameter timeout: The longest time to wait.
-  func finishSnapshot(within timeout: Duration) async {
+  /// - Parameter deadline: The latest time to return.
+  func finishSnapshot(until deadline: Instant) async {
     let countdown = Countdown()
     let isBehind = update { guarded in
       let isBehind = guarded.state.snapshots.isBehind
@@ -47,7 +84,7 @@ extension Link {
       return isBehind
     }
     guard isBehind else { return }
-    _ = try? await Deadline.run(within: timeout) {
+    _ = try? await Deadline.run(within: deadline - .now) {
       try await countdown.wait(for: 1)
     } onTimeout: {
       RedisSharedStateError.timedOut(operation: "writing the snapshot")
@@ -62,12 +99,13 @@ extension Link {
   /// - Returns: Whether they are written.
   func saveSnapshot() -> Bool {
     guard let snapshotFile else { return true }
-    let ids = guarded.withLock { $0.state.members.ids }
+    let (ids, secret) = guarded.withLock { ($0.state.members.ids, $0.state.secrets.stored?.digest) }
     var states: [Name: Snapshot.State] = [:]
     for start in stride(from: 0, to: ids.count, by: 1_000) {
       guarded.withLock { guarded in
         for id in ids[start..<min(start + 1_000, ids.count)] {
-          guard let replica = guarded.state.members[id]?.replica, let state = replica.stateToSave else { continue }
+          guard let replica = guarded.state.members[id]?.replica, let state = replica.snapshotState(secret: secret)
+          else { continue }
           states[Name(replica.name)] = state
         }
       }

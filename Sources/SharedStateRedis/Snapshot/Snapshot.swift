@@ -7,6 +7,8 @@ struct Snapshot: Equatable, Sendable {
   struct State: Equatable, Sendable {
     var revision: Revision
     var document: Data?
+    /// The version with that document; `nil`: it is not known, or nothing could restore it.
+    var version: SavedVersion?
   }
 
   /// The store that a snapshot is of.
@@ -73,6 +75,8 @@ extension Snapshot {
       let name: String
       let revision: UInt64
       let document: String?
+      let meta: String?
+      let secret: String?
     }
 
     let store: Identity
@@ -86,7 +90,13 @@ extension Snapshot {
     let values = states.sorted { $0.key < $1.key }.compactMap { name, state -> Content.Value? in
       let document = state.document.map { String(validating: $0, as: UTF8.self) }
       if case .some(nil) = document { return nil }
-      return Content.Value(name: name.text, revision: state.revision.rawValue, document: document ?? nil)
+      return Content.Value(
+        name: name.text,
+        revision: state.revision.rawValue,
+        document: document ?? nil,
+        meta: state.version?.meta.string,
+        secret: state.version?.secret
+      )
     }
     let milliseconds = Int64(clamping: Int((date.timeIntervalSince1970 * 1_000).rounded()))
     let body = try JSONEncoder().encode(Content(store: store, date: milliseconds, values: values))
@@ -108,7 +118,10 @@ extension Snapshot {
     self.init(date: Date(timeIntervalSince1970: Double(content.date) / 1_000))
     for value in content.values {
       let document = value.document.map { Data($0.utf8) }
-      states[Name(value.name)] = State(revision: Revision(value.revision), document: document)
+      let version = value.meta.flatMap { Meta($0) }.flatMap { meta in
+        value.secret.map { SavedVersion(meta: meta, secret: $0) }
+      }
+      states[Name(value.name)] = State(revision: Revision(value.revision), document: document, version: version)
     }
   }
 }

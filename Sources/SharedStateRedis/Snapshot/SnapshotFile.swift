@@ -22,6 +22,8 @@ final class SnapshotFile: Sendable {
   private struct State {
     /// What the file has, as far as is known.
     var known: Snapshot
+    /// The stamp of the file with that content; `nil`: it is not known.
+    var stamp: FileStamp?
     /// Whether the last attempt to write it has failed.
     var hasFailed = false
   }
@@ -64,10 +66,14 @@ final class SnapshotFile: Sendable {
   }
 
   /// What the snapshot has of a value, and the date of the snapshot; `nil`: nothing that could be shown.
-  func state(of name: Name) -> SavedState? {
+  func state(of name: Name) -> SnapshotState? {
     state.withLock { state in
-      guard let saved = state.known.states[name], let document = saved.document else { return nil }
-      return SavedState(state: .init(revision: saved.revision, content: .document(document)), date: state.known.date)
+      guard let known = state.known.states[name], let document = known.document else { return nil }
+      return SnapshotState(
+        state: .init(revision: known.revision, content: .document(document)),
+        date: state.known.date,
+        version: known.version
+      )
     }
   }
 
@@ -76,13 +82,13 @@ final class SnapshotFile: Sendable {
   /// - Returns: Whether the file has them.
   @discardableResult
   func write(_ states: [Name: Snapshot.State], at date: Date) -> Bool {
-    let known = state.withLock { $0.known.states }
-    let result = Result { try file.alone { try merge(states, known, date) } }
+    let (known, stamp) = state.withLock { ($0.known.states, $0.stamp) }
+    let result = Result { try file.alone { try merge(states, known, stamp, date) } }
     let event = state.withLock { state -> Event? in
       defer { if case .failure = result { state.hasFailed = true } else { state.hasFailed = false } }
       switch result {
-      case .success(let snapshot):
-        state.known = snapshot
+      case .success(let written):
+        (state.known, state.stamp) = written
         return state.hasFailed ? .writtenAgain : nil
       case .failure(let error): return state.hasFailed ? nil : .notWritten("\(error)")
       }
@@ -91,10 +97,17 @@ final class SnapshotFile: Sendable {
     if case .success = result { return true } else { return false }
   }
 
-  private func merge(_ states: [Name: Snapshot.State], _ known: [Name: Snapshot.State], _ date: Date) throws -> Snapshot
-  {
+  private func merge(
+    _ states: [Name: Snapshot.State],
+    _ known: [Name: Snapshot.State],
+    _ knownStamp: FileStamp?,
+    _ date: Date
+  ) throws -> (Snapshot, FileStamp?) {
     var snapshot = Snapshot(date: date)
-    if let data = try file.read() {
+    let stamp = try file.stamp()
+    if stamp != nil, stamp == knownStamp {
+      snapshot.states = known
+    } else if let data = try file.read() {
       do throws(Snapshot.Refusal) {
         snapshot.states = try Snapshot(data, of: store).states
       } catch {
@@ -104,15 +117,16 @@ final class SnapshotFile: Sendable {
     }
     let before = snapshot.states
     snapshot.merge(states, known: known)
-    if snapshot.states != before { try file.write(snapshot.encoded(for: store)) }
-    return snapshot
+    guard snapshot.states != before else { return (snapshot, stamp) }
+    return (snapshot, try file.write(snapshot.encoded(for: store)))
   }
 }
 
 /// A state of a value that a snapshot has, and the date of the snapshot.
-struct SavedState: Hashable, Sendable {
+struct SnapshotState: Hashable, Sendable {
   let state: Replica.State
   let date: Date
+  var version: SavedVersion?
 }
 
 extension RedisConfiguration {
@@ -135,6 +149,8 @@ struct SnapshotSchedule: Sendable {
   let delay: Duration?
   private var isChanged = false
   private var isWriting = false
+  /// Whether no time passes before it is written once more.
+  private var isUrgent = false
   /// When it is to be written.
   private(set) var next: Instant?
 
@@ -147,22 +163,35 @@ struct SnapshotSchedule: Sendable {
   ///
   /// - Parameter isUrgent: Whether no time passes before it is written.
   mutating func take(now: Instant, isUrgent: Bool = false) -> Bool {
-    guard let delay, isChanged, !isWriting else { return false }
+    guard let delay, isChanged else { return false }
+    guard !isWriting else {
+      // Without a connection, nobody decides again later.
+      self.isUrgent = self.isUrgent || isUrgent
+      return false
+    }
     let due = next ?? now + delay
     guard isUrgent || due <= now else {
       next = due
       return false
     }
-    (isChanged, isWriting, next) = (false, true, nil)
+    begin()
     return true
   }
+
+  private mutating func begin() { (isChanged, isWriting, isUrgent, next) = (false, true, false, nil) }
 
   /// Whether it lacks a change, or is being written.
   var isBehind: Bool { isChanged || isWriting }
 
-  /// The attempt to write it has ended.
-  mutating func written(_ isWritten: Bool) {
-    isWriting = false
-    if !isWritten { isChanged = true }
+  /// The attempt to write it has ended. Returns whether it has to be written again now; then this follows once more.
+  mutating func written(_ isWritten: Bool) -> Bool {
+    let isNext = isChanged && isUrgent
+    if isNext {
+      begin()
+    } else {
+      (isWriting, isUrgent) = (false, false)
+      if !isWritten { isChanged = true }
+    }
+    return isNext
   }
 }

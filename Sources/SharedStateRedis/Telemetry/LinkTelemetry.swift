@@ -364,7 +364,7 @@ final class LinkTelemetry: Sendable {
   }
 
   /// Reports that the snapshot has a document of a value that cannot be decoded, so that its default is shown.
-  func savedIsUnreadable(_ name: String, _ error: RedisSharedStateError) {
+  func snapshotIsUnreadable(_ name: String, _ error: RedisSharedStateError) {
     log(
       "The snapshot has a document that cannot be decoded. The share shows its default until Redis answers.",
       .warning,

@@ -18,6 +18,9 @@ struct Secret: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     self.text = text
   }
 
+  /// Distinguishes it from others, without revealing it.
+  var digest: String { String(SHA1.digest(of: Array(text.utf8)).prefix(16)) }
+
   /// Makes a secret of 64 hexadecimal digits.
   init(using random: inout some RandomNumberGenerator) {
     text = (0..<4).map { _ in UInt64.random(in: .min ... .max, using: &random).hexadecimal(digits: 16) }.joined()

@@ -89,6 +89,50 @@ struct SnapshotTests {
     #expect(try backend.get("flags") == nil)
   }
 
+  /// A service that is permitted to restore its snapshot.
+  private func restoringStore(_ backend: any Backend) throws -> RedisStore {
+    try backend.store("flags") { configuration in
+      configuration.snapshot = .folder(folder.url)
+      configuration.dataLossPolicy = .reseedFromSnapshot
+    }
+  }
+
+  @Test("A server that has lost everything gets the values back, with their revisions", arguments: BackendKind.allCases)
+  func restores(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    try await formerLife(backend, Flags(banner: true, limit: 7))
+    let other = try backend.store("other")
+    let before = try await other.metadata(for: "flags")?.revision
+    await other.shutdown(within: patience)
+    try backend.flushAll()
+    let store = try restoringStore(backend)
+    @Shared(.redis("flags", store: store)) var flags = Flags()
+    try await $flags.load()
+    try await eventually("the value is restored") { try backend.get("flags") != nil }
+    #expect(flags == Flags(banner: true, limit: 7))
+    let later = try backend.store("later")
+    @Shared(.redis("flags", store: later)) var theirs = Flags()
+    try await $theirs.load()
+    #expect(theirs == Flags(banner: true, limit: 7))
+    #expect(before != nil)
+    #expect(try await later.metadata(for: "flags")?.revision == before)
+  }
+
+  @Test("A value that was deleted does not come back, also if the policy permits it", arguments: BackendKind.allCases)
+  func deletedMeanwhile(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    try await formerLife(backend, Flags(limit: 7))
+    // Nothing is left of the value, and everything else is.
+    let store = try restoringStore(backend)
+    let names = try store.names(for: "flags").get()
+    try backend.delete(names.value)
+    try backend.delete(names.meta)
+    @Shared(.redis("flags", store: store)) var flags = Flags()
+    try await $flags.load()
+    try await $flags.becomes(Flags())
+    #expect(try backend.get("flags") == nil)
+  }
+
   @Test("A change of the snapshot's value is merged with what Redis has", arguments: BackendKind.allCases)
   func change(kind: BackendKind) async throws {
     let backend = try kind.make()

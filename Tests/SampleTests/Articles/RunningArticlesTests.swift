@@ -25,6 +25,14 @@ struct RunningArticlesTests {
     return store
   }
 
+  private func makeRestoringStore() throws -> RedisStore {
+    let store = try RedisStore.fromEnvironment { configuration in
+      configuration.snapshot = .folder(URL(filePath: "/var/lib/checkout"))
+      configuration.dataLossPolicy = .reseedFromSnapshot
+    }
+    return store
+  }
+
   private func makeLoggingStore() throws -> RedisStore {
     var logger = Logger(label: "redis")
     logger.logLevel = .notice

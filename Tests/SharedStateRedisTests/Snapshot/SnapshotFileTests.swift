@@ -54,7 +54,7 @@ struct SnapshotFileTests {
     #expect(file.write(["a": .document(1, "1"), "gone": .deleted(2)], at: date))
     let next = open()
     #expect(next.startDate == date)
-    #expect(next.state(of: "a") == SavedState(state: .document(1, "1"), date: date))
+    #expect(next.state(of: "a") == SnapshotState(state: .document(1, "1"), date: date))
     #expect(next.state(of: "gone") == nil)
     let names = try folder.files
     #expect(names.count == 1)

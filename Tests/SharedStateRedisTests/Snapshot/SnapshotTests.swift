@@ -20,10 +20,21 @@ extension Snapshot.Identity {
 struct SnapshotTests {
   private let date = Date(timeIntervalSince1970: 1_790_000_000.125)
 
+  private var versioned: Snapshot.State {
+    var state = Snapshot.State.document(4, "4")
+    let lineage = Lineage(unknownAt: Revision(4))
+    let meta = Meta(revision: Revision(4), parent: Revision(3), kind: .set, writer: "a/b/1", lineage: lineage)
+    state.version = SavedVersion(meta: meta, secret: "0123456789abcdef")
+    return state
+  }
+
   private var sample: Snapshot {
     Snapshot(
       date: date,
-      states: ["a": .document(1, #"{"text":"ü\n\"quoted\""}"#), "é": .document(2, "2"), "gone": .deleted(3)]
+      states: [
+        "a": .document(1, #"{"text":"ü\n\"quoted\""}"#), "versioned": versioned, "é": .document(2, "2"),
+        "gone": .deleted(3),
+      ]
     )
   }
 
@@ -142,7 +153,8 @@ struct SnapshotScheduleTests {
     let due = [4, 5, 6].map { isDue(&schedule, $0) }
     #expect(due == [false, true, false])
     #expect(schedule.next == nil)
-    schedule.written(true)
+    let isNext = schedule.written(true)
+    #expect(!isNext)
     #expect(!schedule.isBehind)
     let later = isDue(&schedule, 100)
     #expect(!later)
@@ -156,15 +168,31 @@ struct SnapshotScheduleTests {
     #expect(first)
     schedule.changed()
     #expect(schedule.isBehind)
-    let beside = isDue(&schedule, 60, isUrgent: true)
+    let beside = isDue(&schedule, 60)
     #expect(!beside)
-    schedule.written(true)
+    let none = schedule.written(true)
+    #expect(!none)
     let second = isDue(&schedule, 60, isUrgent: true)
     #expect(second)
-    schedule.written(false)
+    let again = schedule.written(false)
+    #expect(!again)
     #expect(schedule.isBehind)
     let retried = [61, 65, 66].map { isDue(&schedule, $0) }
     #expect(retried == [false, false, true])
+  }
+
+  @Test("A change that is urgent during an attempt follows it directly, once, also if that has failed")
+  func urgent() {
+    var schedule = SnapshotSchedule(delay: .seconds(5))
+    schedule.changed()
+    let first = isDue(&schedule, 0, isUrgent: true)
+    let unchanged = isDue(&schedule, 1, isUrgent: true)
+    schedule.changed()
+    let beside = isDue(&schedule, 1, isUrgent: true)
+    #expect([first, unchanged, beside] == [true, false, false])
+    let attempts = (0..<2).map { _ in schedule.written(false) }
+    #expect(attempts == [true, false])
+    #expect(schedule.isBehind)
   }
 
   @Test("Without a snapshot, nothing is written")
