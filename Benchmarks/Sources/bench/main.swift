@@ -6,7 +6,7 @@ import SharedStateRedisTesting
 let arguments = Array(CommandLine.arguments.dropFirst())
 let options = [
   "--local", "--store", "--documents", "--latency", "--throughput", "--herd", "--fan-out", "--deliveries", "--fleet",
-  "--repair", "--tls", "--quick", "--report", "--figures",
+  "--repair", "--snapshot", "--tls", "--quick", "--report", "--figures",
 ]
 switch arguments.first {
 case "--observe-library" where arguments.count == 3:
@@ -93,6 +93,9 @@ case _ where Set(arguments).isSubset(of: options):
   if parts.isEmpty || parts.contains("--repair") {
     let repair = RepairBenchmark(isQuick: isQuick)
     table.append("100,000 keys, processor time of the server", try await repair.run())
+  }
+  if parts.isEmpty || parts.contains("--snapshot") {
+    table.append("A snapshot of 10,000 values", try await SnapshotBenchmark(isQuick: isQuick).run())
   }
   if parts.isEmpty || parts.contains("--tls") {
     table.append("What TLS adds", try await TLSBenchmark(isQuick: isQuick).run())

@@ -163,4 +163,70 @@ struct SnapshotFileTests {
     #expect(!file.write(["a": .document(2, "2")], at: date))
     #expect(try folder.files == [name])
   }
+
+  /// States with one number, some of them large.
+  private static func states(_ number: UInt64) -> [Name: Snapshot.State] {
+    let names = (0..<40).map { Name("\($0)") }
+    let text = String(repeating: " ", count: 4_000) + "\(number)"
+    return Dictionary(uniqueKeysWithValues: names.map { ($0, .document(number, text)) })
+  }
+
+  private static func isWhole(_ file: SnapshotFile) -> Bool {
+    guard let number = file.state(of: "0")?.state.revision.rawValue else { return false }
+    return states(number).allSatisfy { file.state(of: $0)?.state.content.document == $1.document }
+  }
+
+  @Test("A service that is killed leaves the old or the new snapshot, never a part of one", arguments: 0..<4)
+  func killed(round: Int) async throws {
+    let (path, lives) = (folder.url.path, 5)
+    for life in 0..<lives {
+      await #expect(processExitsWith: .signal(SIGKILL)) {
+        [path = path as String, round = round as Int, life = life as Int] in
+        Watchdog.start(endingWith: 1)
+        let file = SnapshotFile(in: URL(filePath: path), of: .flags) { _ in }
+        let first = file.state(of: "0")?.state.revision.rawValue ?? 0
+        file.write(SnapshotFileTests.states(first + 1), at: Date())
+        let delay = UInt32(1 + 4 * round + life) * 1_000
+        Thread.detachNewThread {
+          usleep(delay)
+          kill(getpid(), SIGKILL)
+        }
+        for number in (first + 2)... { file.write(SnapshotFileTests.states(number), at: Date()) }
+      }
+      let next = open()
+      #expect(Self.isWhole(next))
+      #expect(next.state(of: "0")?.state.revision.rawValue ?? 0 > life)
+    }
+    #expect(events.take().isEmpty)
+  }
+
+  @Test("A disk that is full leaves the old snapshot, and the next one is written once there is room")
+  func fullDisk() async throws {
+    let path = folder.url.path
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      Watchdog.start(endingWith: 1)
+      let events = Events()
+      let file = SnapshotFile(in: URL(filePath: path), of: .flags) { events.append($0) }
+      #expect(file.write(SnapshotFileTests.states(1), at: Date()))
+      // The system refuses the rest of a file then, as it does on a full disk.
+      signal(SIGXFSZ, SIG_IGN)
+      var limit = rlimit()
+      #expect(getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
+      let former = limit.rlim_cur
+      limit.rlim_cur = 100_000
+      #expect(setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
+      #expect(!file.write(SnapshotFileTests.states(2), at: Date()))
+      #expect(events.take().count == 1)
+      let next = SnapshotFile(in: URL(filePath: path), of: .flags) { events.append($0) }
+      #expect(next.state(of: "0")?.state.revision == Revision(1))
+      #expect(SnapshotFileTests.isWhole(next))
+      limit.rlim_cur = former
+      #expect(setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
+      #expect(file.write(SnapshotFileTests.states(2), at: Date()))
+      #expect(events.take() == [.writtenAgain])
+    }
+    #expect(Self.isWhole(open()))
+    #expect(open().state(of: "0")?.state.revision == Revision(2))
+    #expect(try folder.files.count == 1)
+  }
 }
