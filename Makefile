@@ -226,7 +226,8 @@ check-benchmarks:
 # a way that never ends while the sanitizer or other tests have children. These tests run in the ordinary run only.
 # A line that ends with `$\` goes on without a space.
 EXIT_TESTS = '(NestedUseTests|DependencyTrapTests|IdentifiedArrayTrapTests|FileStorageCrashTests|$\
-	EnvironmentExitTests|normalExit\(\)|lateFactory\(\)|DescriptorTests|ProcessFactsTests|CompileError|readInReducer)'
+	EnvironmentExitTests|normalExit\(\)|lateFactory\(\)|DescriptorTests|ProcessFactsTests|CompileError|readInReducer|$\
+	SnapshotFileTests/(killed|fullDisk))'
 
 # Tests that fill a server's memory and check every value all the time. They take seconds, but minutes under the
 # sanitizer, where waits time out. They run in the ordinary run only.
@@ -244,6 +245,10 @@ COUNT_TESTS = CommandCountTests
 # sanitizer.
 HANDSHAKE_TESTS = TLSConnectionTests
 
+# Tests of what a server permits, and of the groups of servers that tests start. They start dozens of servers, which
+# take minutes under the sanitizer, and run no code on several threads that other tests do not run.
+GROUP_TESTS = '(AccessRulesTests|ForbiddenNamesTests|PrivateGroupsTests)'
+
 # A world runs everything on one thread. Under the sanitizer, thousands of worlds take minutes, in which no other test
 # makes progress.
 WORLD_TESTS = TestWorldTests
@@ -254,7 +259,7 @@ SERVER_TESTS = '^IntegrationTests\.'
 SERVER_TEST_ENVIRONMENT = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 THREAD_TESTS = scripts/run-tests 60 swift test $(CHECK_FLAGS) --skip-build \
 	--skip $(EXIT_TESTS) --skip $(BUSY_TESTS) --skip $(PURE_TESTS) --skip $(MEMORY_TESTS) --skip $(SLOW_CODE_TESTS) \
-	--skip $(WORLD_TESTS) --skip $(COUNT_TESTS) --skip $(HANDSHAKE_TESTS)
+	--skip $(WORLD_TESTS) --skip $(COUNT_TESTS) --skip $(HANDSHAKE_TESTS) --skip $(GROUP_TESTS)
 
 check-threads: check-build
 	@scripts/require hiredis openssl openssl-tool redis-server
