@@ -50,7 +50,9 @@ extension Replica {
 extension LinkState {
   /// The server has this secret for the namespace.
   mutating func compareSnapshots(with secret: Secret) {
-    for id in members.ids { members[id]?.replica.compareSnapshot(withSecret: secret.digest) }
+    guard snapshots.delay != nil else { return }
+    let digest = secret.digest
+    for id in members.ids { members[id]?.replica.compareSnapshot(withSecret: digest) }
   }
 
   /// The attempt to write the snapshot has ended.
