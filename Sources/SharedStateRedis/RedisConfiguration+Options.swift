@@ -32,6 +32,22 @@ extension RedisConfiguration {
       }
       return Self(name, option)
     }
+
+    /// One of several words, each of which stands for a value.
+    private static func choice<Value: Sendable>(
+      _ name: String,
+      _ property: any WritableKeyPath<RedisConfiguration, Value> & Sendable,
+      _ values: [(word: String, value: Value)]
+    ) -> Self {
+      let words = values.map { "'\($0.word)'" }
+      let expected = words.dropLast().joined(separator: ", ") + " or " + words.suffix(1).joined()
+      let option = Option(expected: expected) { text, target in
+        guard let value = values.first(where: { $0.word == text })?.value else { return false }
+        target[keyPath: property] = value
+        return true
+      }
+      return Self(name, option)
+    }
   }
 }
 
@@ -41,28 +57,11 @@ extension RedisConfiguration.Parameter {
 
   /// The parameters that set an option.
   static let options = [
-    Self(
-      "access",
-      Option(expected: "'read-write' or 'read-only'") { text, target in
-        switch text {
-        case "read-write": target.access = .readWrite
-        case "read-only": target.access = .readOnly
-        default: return false
-        }
-        return true
-      }
-    ),
-    Self(
+    .choice("access", \.access, [("read-write", .readWrite), ("read-only", .readOnly)]),
+    .choice(
       "data-loss-policy",
-      Option(expected: "'reseed', 'reseed-from-snapshot' or 'adopt-server'") { text, target in
-        switch text {
-        case "reseed": target.dataLossPolicy = .reseed
-        case "reseed-from-snapshot": target.dataLossPolicy = .reseedFromSnapshot
-        case "adopt-server": target.dataLossPolicy = .adoptServer
-        default: return false
-        }
-        return true
-      }
+      \.dataLossPolicy,
+      [("reseed", .reseed), ("reseed-from-snapshot", .reseedFromSnapshot), ("adopt-server", .adoptServer)]
     ),
     Self(
       "snapshot",
