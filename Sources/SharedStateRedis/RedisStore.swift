@@ -187,11 +187,11 @@ public final class RedisStore: Sendable {
       onStatusChange: { session, isLive, number in statusBoard.update(session, isLive: isLive, number: number) }
     )
     // The data of a fake ends with the process anyway.
-    if !isInProcess { ExitWatch.shared.add(self) }
+    if !isInProcess { ExitHandler.shared.add(self) }
   }
 
   deinit {
-    ExitWatch.shared.remove(ObjectIdentifier(self))
+    ExitHandler.shared.remove(ObjectIdentifier(self))
     // Nothing is pending here: an unacknowledged change holds its share, and the share holds the store.
     link.stop()
   }
@@ -354,7 +354,7 @@ public final class RedisStore: Sendable {
   /// returns from `main`.
   /// - Parameter timeout: The longest time that the exit waits.
   public func flushAtExit(within timeout: Duration) {
-    ExitWatch.shared.flush(self, within: timeout)
+    ExitHandler.shared.flush(self, within: timeout)
   }
 
   func reportUndelivered() {

@@ -72,7 +72,7 @@ final class ReportedLines: Sendable {
     watch.trackingSilent()
     watch.endedWithUndelivered(["count"])
     watch.shutDownWithUndelivered(["count"])
-    metrics.publish(Measurements.Report())
+    metrics.publish(Measurements.Batch())
     return lines.state.withLock { $0 }
   }
 }

@@ -104,10 +104,10 @@ final class SimulatedBox {
     Dictionary(changes.flatMap(\.change.fields), uniquingKeysWith: { $1 })
   }
 
-  /// Like `Box.mutationWatch`: `nil` when no report is wanted.
+  /// Like `Box.mutationNotice`: `nil` when no report is wanted.
   var watch: Int? { isWatched ? watches : nil }
 
-  /// Like `Box.endMutationWatch`.
+  /// Like `Box.endMutationNotice`.
   func endWatch(_ watch: Int) {
     if watches == watch { isWatched = false }
   }

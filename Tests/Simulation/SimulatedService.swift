@@ -325,7 +325,7 @@ final class SimulatedService: CustomStringConvertible {
     if link.members.isEmpty { return true }
     // A refused commit is retried after its pause, and a replica may wait for services that may know better.
     let causes = [.hint, .ownCheck] + Grace.allCases.map(Agenda.Cause.grace) + Agenda.Cause.retries
-    return online.verifications.isAtRest && online.reads.count(.check, .ownCheck, .comparison) == 0
+    return online.checks.isAtRest && online.reads.count(.check, .ownCheck, .comparison) == 0
       && !online.agenda.contains(causes)
   }
 

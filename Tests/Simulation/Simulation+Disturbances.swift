@@ -407,7 +407,7 @@ extension Simulation {
   /// Whether the server reports the next write of a value to every service that it reports writes to.
   private func isReported(_ name: KeyNames) -> Bool {
     server.connectedClients.compactMap(\.tracking).allSatisfy {
-      $0.prefix != nil || $0.looked.contains(Name(name.value))
+      $0.prefix != nil || $0.read.contains(Name(name.value))
     }
   }
 

@@ -49,7 +49,7 @@ extension Simulation {
 
   private func decide(
     _ thread: SimulatedService.Thread,
-    after report: Role<SimulatedConnection>.Report,
+    after report: Role<SimulatedConnection>.Event,
     in service: SimulatedService
   ) {
     thread.step = service.decide { thread.role.next(after: report, in: &$0, now: now) }
@@ -98,7 +98,7 @@ extension Simulation {
     _ thread: SimulatedService.Thread,
     _ pass: UInt64,
     in service: SimulatedService
-  ) -> Role<SimulatedConnection>.Report? {
+  ) -> Role<SimulatedConnection>.Event? {
     let purpose: ConnectionPurpose = thread.subscriber == nil ? .subscriber : .writer
     guard let connection = open(purpose, pass, in: service) else {
       if let subscriber = thread.subscriber.take() { close(subscriber) }

@@ -58,7 +58,7 @@ struct SmallWorld {
     var shownSequence: UInt64 = 0
     var revision = Revision.none
 
-    mutating func next(after report: Role<Int>.Report, now: Instant) -> Role<Int>.Step {
+    mutating func next(after report: Role<Int>.Event, now: Instant) -> Role<Int>.Step {
       role.next(after: report, in: &link, now: now)
     }
   }
@@ -302,7 +302,7 @@ struct SmallWorld {
 
   /// Runs the thread of a service until it waits. Returns whether it has done anything.
   @discardableResult
-  private mutating func proceed(_ index: Int, after report: Role<Int>.Report) -> Bool {
+  private mutating func proceed(_ index: Int, after report: Role<Int>.Event) -> Bool {
     var report = report
     var isBusy = false
     while true {
@@ -421,10 +421,10 @@ struct SmallWorld {
       hasher.combine(online.subscriptions.confirmed)
       hasher.combine(online.reads.first(.check))
       hasher.combine(online.reads.first(.ownCheck))
-      hasher.combine(online.verifications.wasOwn)
-      hasher.combine(online.verifications.isUnderWay)
-      hasher.combine(online.verifications.nextAt.map { $0 <= now })
-      hasher.combine(online.verifications.nextOwnAt.map { $0 <= now })
+      hasher.combine(online.checks.wasOwn)
+      hasher.combine(online.checks.isUnderWay)
+      hasher.combine(online.checks.nextAt.map { $0 <= now })
+      hasher.combine(online.checks.nextOwnAt.map { $0 <= now })
       hasher.combine(link.members[id]?.online?.reading.isCommittedSince)
       hasher.combine(online.vitals.latest)
       hasher.combine(online.vitals.askAt.map { $0 <= now })

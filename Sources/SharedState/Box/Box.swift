@@ -703,31 +703,31 @@ package class Box: Observable, @unchecked Sendable {
 
   // MARK: Persistence
 
-  /// Calls the persistence at every local mutation until the watch is ended. Call with `lock` held.
-  final func watchNextMutation() {
+  /// Notifies the persistence of every local mutation until the notice is ended. Call with `lock` held.
+  final func noticeMutations() {
     lock.side.lock()
-    madeSideTable.mutationWatches &+= 1
+    madeSideTable.mutationNotices &+= 1
     lock.side.unlock()
     attention.insert(.persistence)
   }
 
-  /// The number of the present watch; `nil` when it has ended.
-  package final var mutationWatch: UInt64? {
+  /// The number of the present notice; `nil` when it has ended.
+  package final var mutationNotice: UInt64? {
     lock.lock(for: self)
     defer { unlock() }
-    return attention.contains(.persistence) ? newestMutationWatch : nil
+    return attention.contains(.persistence) ? newestMutationNotice : nil
   }
 
-  /// Ends a watch, unless a newer one has begun.
-  package final func endMutationWatch(_ watch: UInt64) {
+  /// Ends a notice, unless a newer one has begun.
+  package final func endMutationNotice(_ notice: UInt64) {
     lock.lock(for: self)
-    if newestMutationWatch == watch { attention.remove(.persistence) }
+    if newestMutationNotice == notice { attention.remove(.persistence) }
     unlock()
   }
 
-  private final var newestMutationWatch: UInt64 {
+  private final var newestMutationNotice: UInt64 {
     lock.side.lock()
     defer { lock.side.unlock() }
-    return sideTable?.mutationWatches ?? 0
+    return sideTable?.mutationNotices ?? 0
   }
 }

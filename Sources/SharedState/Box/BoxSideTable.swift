@@ -8,7 +8,7 @@ final class BoxSideTable {
   var waiters: [ObjectIdentifier: ChangeWaiter] = [:]
 
   /// Counts how often the persistence has asked to be notified of the next mutation.
-  var mutationWatches: UInt64 = 0
+  var mutationNotices: UInt64 = 0
 
   /// The work for the thread that ends the running closure.
   var deferred = Box.DeferredWork()

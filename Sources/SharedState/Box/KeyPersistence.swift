@@ -389,7 +389,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
       return Round(number: state.saving.begin(), requests: requests, tasks: tasks)
     }
     cancelUnwantedSave()
-    let snapshot = box.snapshot(isWatching: false) { [self] snapshot in
+    let snapshot = box.snapshot(noticesMutations: false) { [self] snapshot in
       if finish(round, with: snapshot, of: box) { drainSaves(of: box) }
     }
     return snapshot.map { (round, $0) }

@@ -52,28 +52,28 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
   /// The present value, unless a user closure holds the lock.
   ///
   /// - Parameters:
-  ///   - isWatching: Whether to notify the persistence of the next mutation.
+  ///   - noticesMutations: Whether to notify the persistence of the next mutation.
   ///   - whenUnlocked: Takes the snapshot later, without a lock, on the thread that has ended the closure. If two wait,
   ///     only the second one is called.
   /// - Returns: `nil` when a closure holds the lock; `whenUnlocked` is called then, maybe before this method returns.
   package func snapshot(
-    isWatching: Bool = true,
+    noticesMutations: Bool = true,
     whenUnlocked: @escaping (Snapshot) -> Void
   ) -> Snapshot? {
     if lock.lockUnlessClosure() {
       defer { unlock() }
-      return lockedSnapshot(isWatching)
+      return lockedSnapshot(noticesMutations)
     }
     let item = DeferredWork.Item(number: 0) { [self] in
-      let snapshot = lockedSnapshot(isWatching)
+      let snapshot = lockedSnapshot(noticesMutations)
       return { whenUnlocked(snapshot) }
     }
     deferWork(item, as: \.snapshot)
     return nil
   }
 
-  private func lockedSnapshot(_ isWatching: Bool) -> Snapshot {
-    if isWatching { watchNextMutation() }
+  private func lockedSnapshot(_ noticesMutations: Bool) -> Snapshot {
+    if noticesMutations { noticeMutations() }
     return (pointer.pointee, versions)
   }
 

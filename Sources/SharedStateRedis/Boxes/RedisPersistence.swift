@@ -128,12 +128,12 @@ final class RedisPersistence<Key: ReplicatedKey>: ReplicatedPersistence, Replica
     if ForkedChild.isCurrent { return box.updateStatus { $0.saveError = RedisSharedStateError.forked } }
     switch membership {
     case .success(let id):
-      // No snapshot is taken, so the watch continues: each mutation gets here.
+      // No snapshot is taken, so the notice continues: each mutation gets here.
       guard key.access == .readWrite else { return key.store.link.discarded(id, stamp: box.versions.local) }
-      guard let watch = box.mutationWatch else { return }
+      guard let notice = box.mutationNotice else { return }
       key.store.link.changed(id, keeping: box)
       // Only after the link knows: a thread that changes the value now, and then flushes, relies on it.
-      box.endMutationWatch(watch)
+      box.endMutationNotice(notice)
     case .failure(let error):
       box.updateStatus { $0.saveError = error }
       key.store.link.noteGivenUp(key.name, error, self)

@@ -3,7 +3,7 @@ enum ExpectedReply {
   case pong(id: UInt64)
   case role(id: UInt64)
   /// A part of the server's vitals; with an ID the last part, behind which they are complete.
-  case information(VitalsReport.Section, completes: UInt64? = nil)
+  case information(VitalsParser.Section, completes: UInt64? = nil)
   /// What the user may access, behind a request that was refused because of a key.
   case rights(id: UInt64, RedisSharedStateError)
   case secret(id: UInt64)

@@ -9,7 +9,7 @@ struct Handshake {
   private(set) var digests = ScriptDigests()
   private(set) var facts = ServerFacts()
   private(set) var dialect: Dialect
-  private var report = VitalsReport()
+  private var vitalsParser = VitalsParser()
   private var steps: ArraySlice<Step> = []
   private let formatter: RedisFormatter
   private let access: RedisAccess
@@ -121,9 +121,9 @@ struct Handshake {
     if !isProxied { facts.runID = info.runID ?? facts.runID }
     facts.clock = info.clock ?? facts.clock
     facts.clients = info.clients ?? facts.clients
-    report.runID = facts.runID
-    report.take(info)
-    facts.vitals = report.vitals
+    vitalsParser.runID = facts.runID
+    vitalsParser.take(info)
+    facts.vitals = vitalsParser.vitals
   }
 
   /// The configuration is for a single server.

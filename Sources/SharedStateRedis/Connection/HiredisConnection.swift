@@ -17,7 +17,7 @@ final class HiredisConnection: RedisConnection {
   private var tracksReads = false
   /// Why tracking was refused.
   private var trackingFailure: RedisReply?
-  private var report: VitalsReport
+  private var vitalsParser: VitalsParser
   var expectedReplies = Deque<ExpectedReply>()
   /// The events that have arrived and were not returned yet.
   private var events: [RedisEvent] = []
@@ -54,7 +54,7 @@ final class HiredisConnection: RedisConnection {
     self.access = access
     self.stream = stream
     self.facts = facts
-    report = VitalsReport(runID: facts.runID)
+    vitalsParser = VitalsParser(runID: facts.runID)
     self.purpose = purpose
     encoder = RequestEncoder(formatter: stream.formatter, digests: digests, dialect: dialect)
     stream.bound = purpose == .subscriber ? .push : .word
@@ -188,13 +188,13 @@ final class HiredisConnection: RedisConnection {
 
   /// Tracks keys, before anything is read, so that every later write is reported. The permission was checked when
   /// tracking was turned on.
-  private func track(_ keys: [KeyNames], _ expectation: ExpectedReply) {
+  private func track(_ keys: [KeyNames], _ expected: ExpectedReply) {
     if tracksReads {
       encoder.trackNext()
       expectedReplies.append(.ignored)
     }
     encoder.exist(keys.lazy.map(\.value))
-    expectedReplies.append(expectation)
+    expectedReplies.append(expected)
   }
 
   private func addSummary(_ pending: PendingSummaries) {
@@ -252,22 +252,23 @@ final class HiredisConnection: RedisConnection {
 
   private func match(_ reply: RedisReplyView) throws(RedisSharedStateError) {
     if purpose == .subscriber, reply.kind == .array, try handlePush(reply) { return }
-    guard let expectation = expectedReplies.popFirst() else {
+    guard let expected = expectedReplies.popFirst() else {
       throw .protocolViolation(reason: "a reply arrived without a request")
     }
-    switch expectation {
+    switch expected {
     case .pong(let id):
       answer(id, Self.failure(reply, "PING") ?? .pong)
     case .role(let id):
       answer(id, Self.failure(reply, "ROLE") ?? access.refusal(of: reply).map { .failure($0) } ?? .pong)
     case .information(let section, let id):
       if let error = Self.error(reply, "INFO") {
-        report.lose(section, error)
+        vitalsParser.lose(section, error)
       } else {
-        report.take(ServerInfo(reply.string))
+        vitalsParser.take(ServerInfo(reply.string))
       }
       guard let id else { break }
-      answer(id, report.vitals.map { .vitals($0) } ?? .failure(report.refusal ?? .permissionDenied(operation: "INFO")))
+      let refusal = vitalsParser.refusal ?? .permissionDenied(operation: "INFO")
+      answer(id, vitalsParser.vitals.map { .vitals($0) } ?? .failure(refusal))
     case .rights(let id, let error):
       answer(id, error, rights: reply)
     case .secret(let id):

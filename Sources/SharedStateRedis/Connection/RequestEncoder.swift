@@ -143,7 +143,7 @@ struct RequestEncoder {
       if case .revision(let revision) = commit.condition, commit.reservation == 0 {
         command.argument(revision.rawValue)
       } else {
-        command.argument(commit.expectation)
+        command.argument(commit.conditionArgument)
       }
       command.argument(commit.floor.rawValue)
       command.argument(commit.writer)

@@ -45,7 +45,7 @@ package struct InProcessServer: Sendable {
   mutating func flushAll() {
     keyspace = Keyspace()
     for id in clients.keys.sorted() where clients[id]?.tracking != nil {
-      clients[id]?.tracking?.looked = []
+      clients[id]?.tracking?.read = []
       invalidate(nil, for: id)
     }
   }
@@ -292,20 +292,20 @@ package struct InProcessServer: Sendable {
     case .summarize(let names, _) where !names.allSatisfy { faults.permits(key: $0.meta) }:
       return .failure(Self.denied("MGET", .key).concerning(names, \.metaKeys))
     case .summarize(let names, let listeners):
-      watch(names, by: id)
+      track(names, by: id)
       return .summaries(
         names.map {
           StoredSummary(of: keyspace.stored($0, at: now), listeners: listeners ? countOfListeners(to: $0) : nil)
         }
       )
     case .trackAgain(let names):
-      watch(names, by: id)
+      track(names, by: id)
       return .existing(names.count { keyspace.value($0.value, at: now) != nil })
     case .read(let names):
       return .values(names.map { keyspace.stored($0, at: now) })
     case .document(let names, let maximumBytes):
       guard faults.permits(key: names.value) else { return .failure(Self.denied("GETRANGE", .key)) }
-      watch([names], by: id)
+      track([names], by: id)
       return .base(KeptBase.content(keyspace.string(names.value, at: now), maximumBytes: maximumBytes))
     case .base(let key, let maximumBytes):
       guard faults.permits(key: key) else { return .failure(Self.denied("GETRANGE", .key)) }
@@ -337,8 +337,8 @@ package struct InProcessServer: Sendable {
     RedisSharedStateError(.permissionDenied(operation: operation, subject: DeniedSubject(kind)))
   }
 
-  private mutating func watch(_ names: [KeyNames], by id: Int) {
-    if clients[id]?.tracking != nil { clients[id]?.tracking?.looked.formUnion(names.map { Name($0.value) }) }
+  private mutating func track(_ names: [KeyNames], by id: Int) {
+    if clients[id]?.tracking != nil { clients[id]?.tracking?.read.formUnion(names.map { Name($0.value) }) }
   }
 
   private func countOfListeners(to names: KeyNames) -> Int {

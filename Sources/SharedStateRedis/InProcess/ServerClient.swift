@@ -23,13 +23,13 @@ package struct ServerClient: Sendable {
   /// The settings of CLIENT TRACKING.
   struct Tracking: Sendable {
     let redirect: Int
-    /// Tracks all keys with this prefix; `nil`: only the keys that were looked at, and each of them once.
+    /// Tracks all keys with this prefix; `nil`: only the keys that were read, and each of them once.
     let prefix: Name?
-    var looked: Set<Name> = []
+    var read: Set<Name> = []
 
     /// The touched keys to send invalidations for.
     mutating func take(_ touched: Set<Name>) -> [String] {
-      let keys = touched.filter { key in prefix.map { key.hasPrefix($0) } ?? (looked.remove(key) != nil) }
+      let keys = touched.filter { key in prefix.map { key.hasPrefix($0) } ?? (read.remove(key) != nil) }
       return keys.sorted().map(\.text)
     }
   }

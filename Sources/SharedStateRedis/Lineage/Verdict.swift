@@ -19,21 +19,21 @@ enum Verdict: Equatable, Sendable {
   /// The server has lost the verified version, and a client has written since: both are merged.
   case merge
   /// Only the meta of the stored version is left anywhere: the verified version is written back with a higher revision.
-  case giveBack
-  /// Another service may repair the value: it is looked at again after a grace period.
+  case rewrite
+  /// Another service may repair the value: it is judged again after a grace period.
   case wait(Grace)
 }
 
 /// How long a service waits for others to repair a value.
 enum Grace: Equatable, Sendable, CaseIterable {
-  /// As long as other services take to look at the value.
+  /// As long as other services take to read the value.
   case moment
-  /// As long as every service takes to look at everything.
+  /// As long as every service takes to compare everything.
   case antiEntropy
 }
 
-/// The facts that lead to a verdict.
-struct Findings: Sendable {
+/// The evidence for a verdict.
+struct Evidence: Sendable {
   let stored: StoredValue
   let verified: VerifiedVersion
   let memory: Memory
@@ -113,7 +113,7 @@ struct Findings: Sendable {
     if stored.isGone { return verdictOfGone(meta, kinship) }
     switch kinship {
     case .same:
-      guard stored.content != verified.content, !isGivenBack else { return .follow }
+      guard stored.content != verified.content, !isStoredAgain else { return .follow }
       return isUnmoved || grace == .moment ? .adopt : .wait(.moment)
     case .descendant:
       return isKnownOtherwise ? .adopt : .follow
@@ -137,11 +137,11 @@ struct Findings: Sendable {
       return meta.expiry == 0 ? .adopt : .follow
     }
     if kinship == .same { return lost.kind == .set ? .restore : .follow }
-    return grace == .antiEntropy ? .giveBack : .wait(.antiEntropy)
+    return grace == .antiEntropy ? .rewrite : .wait(.antiEntropy)
   }
 
   /// Whether the missing document is stored again, unchanged.
-  private var isGivenBack: Bool {
+  private var isStoredAgain: Bool {
     guard let meta = stored.meta, let document = stored.document else { return false }
     return memory.document(of: meta.version) == document
   }

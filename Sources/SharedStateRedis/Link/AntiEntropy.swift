@@ -32,7 +32,7 @@ struct AntiEntropy: Sendable {
     return entries.min.map { max($0.at, pause.until) + pause.jitter }
   }
 
-  /// Plans to look at a value, for which nothing is planned.
+  /// Plans to compare a value, for which nothing is planned.
   mutating func plan(_ id: LinkState.ReplicaID, at moment: Instant) {
     entries.insert(Entry(at: moment, id: id))
   }

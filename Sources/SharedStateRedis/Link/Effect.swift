@@ -55,7 +55,7 @@ extension LinkState {
     /// Write the snapshot, then report that with ``SnapshotSchedule/written(_:)``.
     case saveSnapshot(whenDone: @Sendable () -> Void = {})
     /// Publish counters, gauges and timers, then report that with ``Measurements/published()``.
-    case measured(Measurements.Report)
+    case measured(Measurements.Batch)
   }
 }
 
@@ -68,7 +68,7 @@ extension LinkState.Effect {
     case locked(LinkState.ReplicaID)
     /// A closure of the program holds the lock of the value that was to be shown.
     case keptBack(LinkState.ReplicaID, sequence: UInt64)
-    /// A report of measurements was published, so the next one may follow.
+    /// A batch of measurements was published, so the next one may follow.
     case published
     /// The attempt to write the snapshot has ended.
     case wroteSnapshot(Bool)

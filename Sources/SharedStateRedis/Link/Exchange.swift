@@ -10,7 +10,7 @@ struct Exchange<Request: Sendable>: Sendable {
   private var firstUnanswered = 0
   private(set) var lastHeard: Instant
   /// When the connection was last checked for input.
-  private var lastLooked: Instant?
+  private var lastChecked: Instant?
   private var nextID: UInt64 = 1
 
   private let timeout: Duration
@@ -39,8 +39,8 @@ struct Exchange<Request: Sendable>: Sendable {
   }
 
   /// The connection was checked for input. `hasHeard`: bytes had arrived, even if only a part of an answer.
-  mutating func looked(hasHeard: Bool, now: Instant) {
-    lastLooked = now
+  mutating func checkedForInput(hasHeard: Bool, now: Instant) {
+    lastChecked = now
     if hasHeard { lastHeard = now }
   }
 
@@ -62,7 +62,7 @@ struct Exchange<Request: Sendable>: Sendable {
   /// answer there.
   func isOverdue(now: Instant) -> Bool {
     guard firstUnanswered < order.count else { return false }
-    return max(order[firstUnanswered].deadline, lastHeard + timeout) <= lastLooked ?? now
+    return max(order[firstUnanswered].deadline, lastHeard + timeout) <= lastChecked ?? now
   }
 
   /// Whether it is time for a PING.

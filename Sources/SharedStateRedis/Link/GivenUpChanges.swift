@@ -30,7 +30,7 @@ struct GivenUpChanges: Sendable {
   }
 
   /// All changes that were given up, to be reported by a flush.
-  struct Report: Sendable {
+  struct Notice: Sendable {
     let values: Set<Name>
     /// ``RedisSharedStateError/Code/changesGivenUp``
     let error: RedisSharedStateError
@@ -38,16 +38,16 @@ struct GivenUpChanges: Sendable {
     let shares: [AttachmentReference]
   }
 
-  /// Takes the report of a flush. The changes count as reported from then on.
+  /// Takes the notice of a flush. The changes count as reported from then on.
   ///
   /// - Parameter heard: The names reported to this flush itself. Another flush may have reported them as well.
   /// - Returns: `nil` if nothing was given up.
-  mutating func take(with heard: Set<Name>) -> Report? {
+  mutating func take(with heard: Set<Name>) -> Notice? {
     let names = heard.union(values.keys)
     guard !names.isEmpty || further > 0 else { return nil }
     defer { (values, further) = ([:], 0) }
     let named = names.sorted().prefix(RedisSharedStateError.maximumNames).map(\.text)
     let error = RedisSharedStateError.changesGivenUp(names: named, further: further + names.count - named.count)
-    return Report(values: names, error: error, shares: values.values.compactMap(\.self))
+    return Notice(values: names, error: error, shares: values.values.compactMap(\.self))
   }
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// user code. In a test's world, a task does the same.
 extension Link: WatchedThreads {
   typealias Step = Role<OpenConnection>.Step
-  typealias Report = Role<OpenConnection>.Report
+  typealias Event = Role<OpenConnection>.Event
 
   /// What the role waits for.
   struct Wait {
@@ -61,34 +61,34 @@ extension Link: WatchedThreads {
 
   /// The body of the thread. Runs until the role ends.
   private func run() {
-    var (report, attempt) = (Report.nothing, Attempt?.none)
-    while let wait = proceed(after: report, &attempt) { report = sleep(wait) }
+    var (event, attempt) = (Event.nothing, Attempt?.none)
+    while let wait = proceed(after: event, &attempt) { event = sleep(wait) }
   }
 
   /// The body of the task. Runs until the role or the schedule ends. Whenever it waits, the schedule decides which task
   /// runs next. Data takes time to travel.
   private func run(on schedule: any Schedule) async {
-    var (report, attempt) = (Report.nothing, Attempt?.none)
-    while let wait = proceed(after: report, &attempt) {
+    var (event, attempt) = (Event.nothing, Attempt?.none)
+    while let wait = proceed(after: event, &attempt) {
       // Resumes all waiters with an error.
       guard let next = await sleep(wait, on: schedule) else { return _ = stop() }
-      report = next
+      event = next
     }
   }
 
   /// Takes the steps of the role until it waits; `nil`: the thread ends.
-  private func proceed(after report: Report, _ attempt: inout Attempt?) -> Wait? {
-    var report = report
+  private func proceed(after event: Event, _ attempt: inout Attempt?) -> Wait? {
+    var event = event
     while true {
-      let step = decide(after: report, isConnecting: attempt != nil)
+      let step = decide(after: event, isConnecting: attempt != nil)
       if case .connect = step {} else { abandon(&attempt) }
       switch step {
-      case .perform: report = .performed([])
+      case .perform: event = .performed([])
       case .connect(let epoch, let deadline):
         guard let opened = connect(epoch, &attempt) else {
-          return Wait(until: min(deadline, attempt?.nextLook ?? deadline))
+          return Wait(until: min(deadline, attempt?.deadlineCheck ?? deadline))
         }
-        report = opened
+        event = opened
       case .exchange(let connections, let requests, let until):
         do throws(RedisSharedStateError) {
           // If one cannot send, the link takes the writer's requests for sent.
@@ -97,11 +97,11 @@ extension Link: WatchedThreads {
           }
           return Wait(connections: connections, until: until)
         } catch {
-          report = .failed(error)
+          event = .failed(error)
         }
       case .close(let connections):
         for open in connections.values { open.connection.close() }
-        report = .nothing
+        event = .nothing
       case .wait(let until): return Wait(until: until)
       case .end: return nil
       }
@@ -110,8 +110,8 @@ extension Link: WatchedThreads {
 
   // MARK: Connecting
 
-  /// Continues an attempt to connect. Returns what to report; `nil`: the attempt waits.
-  private func connect(_ epoch: UInt64, _ attempt: inout Attempt?) -> Report? {
+  /// Continues an attempt to connect. Returns what has happened; `nil`: the attempt waits.
+  private func connect(_ epoch: UInt64, _ attempt: inout Attempt?) -> Event? {
     if attempt?.epoch != epoch {
       abandon(&attempt)
       attempt = Attempt(epoch: epoch, deadline: .now + connectTimeout)
@@ -151,33 +151,33 @@ extension Link: WatchedThreads {
   // MARK: Sleeping
 
   /// Sleeps until the role has something to do.
-  private func sleep(_ wait: Wait) -> Report {
+  private func sleep(_ wait: Wait) -> Event {
     while true {
       let interests = wait.interests
       loan.offer()
       let arrived = Result { () throws(RedisSharedStateError) in try waker.wait(for: interests, until: wait.until) }
-      loan.takeBack()
+      loan.reclaim()
       switch arrived {
-      case .success(let arrived): if let report = endWait(wait, arrived) { return report }
+      case .success(let arrived): if let event = endWait(wait, arrived) { return event }
       case .failure(let error): return .failed(error)
       }
     }
   }
 
-  /// Sleeps until the role has something to do, and returns its report; `nil`: the schedule has ended.
-  private func sleep(_ wait: Wait, on schedule: any Schedule) async -> Report? {
+  /// Sleeps until the role has something to do, and returns what has happened; `nil`: the schedule has ended.
+  private func sleep(_ wait: Wait, on schedule: any Schedule) async -> Event? {
     while !schedule.hasEnded {
       if !arrivals(wait).values.contains(true) {
         var deadline = wait.until
         for case .wakeUp(let by?)? in wait.interests.values { deadline = min(deadline, by) }
         loan.offer()
         await waker.wait(until: deadline)
-        loan.takeBack()
+        loan.reclaim()
       }
       // Waits for a time that the seed determines.
       let time = Duration.microseconds(schedule.randomNumber() % Self.longestTravel)
       await Alarm(on: schedule).wait(until: schedule.now + time) { false }
-      if let report = endWait(wait, arrivals(wait)) { return report }
+      if let event = endWait(wait, arrivals(wait)) { return event }
     }
     return nil
   }
@@ -187,9 +187,9 @@ extension Link: WatchedThreads {
     return PerConnection { interests[$0]?.isArrived ?? false }
   }
 
-  /// The report of a role that has waited; `nil`: it continues to wait, because nothing has arrived that it could use
+  /// The event of a role that has waited; `nil`: it continues to wait, because nothing has arrived that it could use
   /// yet.
-  private func endWait(_ wait: Wait, _ arrived: PerConnection<Bool>) -> Report? {
+  private func endWait(_ wait: Wait, _ arrived: PerConnection<Bool>) -> Event? {
     let isOver = waker.clear() || wait.until <= .now
     guard let connections = wait.connections else { return isOver ? .nothing : nil }
     let arrivals = PerConnection { purpose in
@@ -202,12 +202,12 @@ extension Link: WatchedThreads {
 
   // MARK: What is next
 
-  private func decide(after report: Report, isConnecting: Bool) -> Step {
+  private func decide(after event: Event, isConnecting: Bool) -> Step {
     let departed = takeDepartures()
     var remaining = RemainingEffects()
     let (step, measures) = guarded.withLock { guarded in
       for id in departed { guarded.state.leave(id) }
-      return nextStep(after: report, isConnecting, &guarded, &remaining)
+      return nextStep(after: event, isConnecting, &guarded, &remaining)
     }
     // The thread itself is awake. If it ends, another one may wait by now.
     if case .end = step {} else if remaining.wakesThread { waker.skipNextWait() }
@@ -217,18 +217,18 @@ extension Link: WatchedThreads {
     return step
   }
 
-  /// The next step of the role, and whether it is time to look after the metrics.
+  /// The next step of the role, and whether it is time to collect the metrics.
   private func nextStep(
-    after report: Report,
+    after event: Event,
     _ isConnecting: Bool,
     _ guarded: inout Guarded,
     _ remaining: inout RemainingEffects
   ) -> (step: Step, measures: Bool) {
-    var (report, measures) = (report, false)
+    var (event, measures) = (event, false)
     while true {
       let now = Instant.now
       measures = guarded.isTimeToMeasure(at: now) || measures
-      let step = guarded.role.next(after: report, in: &guarded.state, now: now)
+      let step = guarded.role.next(after: event, in: &guarded.state, now: now)
       guard case .perform(let effects) = step else {
         guard case .end = step else { return (step, measures) }
         // The attempt is abandoned first, because a new thread would use the same waker.
@@ -239,11 +239,11 @@ extension Link: WatchedThreads {
       }
       guarded.state.putBack(effects)
       takeEffects(of: &guarded, into: &remaining, showsPlainValues: true)
-      report = .performed([])
+      event = .performed([])
     }
   }
 
-  /// Looks, once a second at most, whether the program has set a metrics factory by now, and whether bytes have to be
+  /// Checks, once a second at most, whether the program has set a metrics factory by now, and whether bytes have to be
   /// published that nothing else was counted with, such as those of a PING.
   private func measure() {
     guard telemetry.metrics.hasBackEnd else { return }
@@ -258,11 +258,11 @@ extension Link: WatchedThreads {
 
 extension Link.Attempt {
   /// When a deadline ends the attempt. Behind it, the connector does, whenever it has the result.
-  fileprivate var nextLook: Instant { max(deadline, .now + .seconds(1)) }
+  fileprivate var deadlineCheck: Instant { max(deadline, .now + .seconds(1)) }
 }
 
 extension Link.Guarded {
-  /// Whether it is time to look after the metrics, at most once a second.
+  /// Whether it is time to collect the metrics, at most once a second.
   fileprivate mutating func isTimeToMeasure(at now: Instant) -> Bool {
     guard measureAt <= now else { return false }
     measureAt = now + .seconds(1)

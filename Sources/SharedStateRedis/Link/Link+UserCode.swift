@@ -94,7 +94,7 @@ extension Link {
       return nil
     }
     if let (open, requests) = sending { write(requests, to: open, &remaining) }
-    if isBorrowed { loan.giveBack() }
+    if isBorrowed { loan.release() }
     perform(remaining, servesItself: servesItself)
   }
 
@@ -193,8 +193,8 @@ extension Link {
     case .certificate(let certificate, let notice): telemetry.noticed(notice, of: certificate)
     case .blocked(let code, let name, let place): telemetry.isBlocked(by: code, of: name, sharedAt: place)
     case .decided(let name, let decision): telemetry.decided(decision, about: name)
-    case .measured(let report):
-      telemetry.metrics.publish(report)
+    case .measured(let batch):
+      telemetry.metrics.publish(batch)
       return .published
     case .saveSnapshot(let whenDone):
       defer { whenDone() }

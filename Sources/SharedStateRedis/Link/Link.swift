@@ -15,7 +15,7 @@ final class Link: Sendable {
     var hasThread = false
     /// Whether the link was added to the ``ThreadWatch``, because it lacks a thread.
     var isWatched = false
-    /// When to look after the metrics next.
+    /// When to collect the metrics next.
     var measureAt = Instant.past
   }
 
@@ -74,7 +74,7 @@ final class Link: Sendable {
       }
     }
     userCode.onShortage { [weak self] in self?.noteShortage($0) }
-    ForkedChild.watch()
+    ForkedChild.prepare()
   }
 
   // MARK: Replicas
@@ -176,11 +176,11 @@ final class Link: Sendable {
     update { ($0.state.flush(until: deadline, callback: completion), !$0.state.givenUp.isEmpty) }
   }
 
-  /// The report of a finished flush on changes that were given up. From then on they count as reported.
-  func takeGivenUp(with heard: Set<Name>) -> GivenUpChanges.Report? {
-    guard let report = guarded.withLock({ $0.state.givenUp.take(with: heard) }) else { return nil }
-    for share in report.shares { share.attachment?.changesWereReported() }
-    return report
+  /// The notice of a finished flush about changes that were given up. From then on they count as reported.
+  func takeGivenUp(with heard: Set<Name>) -> GivenUpChanges.Notice? {
+    guard let notice = guarded.withLock({ $0.state.givenUp.take(with: heard) }) else { return nil }
+    for share in notice.shares { share.attachment?.changesWereReported() }
+    return notice
   }
 
   /// Notes a change of a share that has no replica.

@@ -16,7 +16,7 @@ extension LinkState {
     _ = sleep.end()
     guard epoch == session.epoch, session.phase == .connected else { return }
     defer { measurements.notePending() }
-    looked(purpose, hasHeard: hasHeard || !events.isEmpty, now: now)
+    received(purpose, hasHeard: hasHeard || !events.isEmpty, now: now)
     var isDemoted = false
     for event in events {
       guard epoch == session.epoch else { return }
@@ -36,9 +36,9 @@ extension LinkState {
     if isDemoted { failed(epoch: epoch, error: .notPrimary, now: now) }
   }
 
-  private mutating func looked(_ purpose: ConnectionPurpose, hasHeard: Bool, now: Instant) {
+  private mutating func received(_ purpose: ConnectionPurpose, hasHeard: Bool, now: Instant) {
     let idle = online.map { now - $0.exchanges[purpose].lastHeard } ?? .zero
-    online?.exchanges[purpose].looked(hasHeard: hasHeard, now: now)
+    online?.exchanges[purpose].checkedForInput(hasHeard: hasHeard, now: now)
     guard purpose == .writer, hasHeard, keepAlive.answered(afterIdle: idle, now: now) else { return }
     for purpose in ConnectionPurpose.allCases { online?.exchanges[purpose].keepAlive = keepAlive.interval }
   }
@@ -102,7 +102,7 @@ extension LinkState {
     case (.compare(let id, let bytes), .base(let content)):
       compared(id, with: content, bytes: bytes, now: now)
     case (.compare(let id, _), .failure(let error)) where !error.concernsConnection:
-      online?.verifications.isComparisonRefused = true
+      online?.checks.isComparisonRefused = true
       compared(id, with: nil, bytes: 0, now: now)
     case (.base(let id, let version), .base(let content)):
       received(content, of: version, for: id)
@@ -153,7 +153,7 @@ extension LinkState {
       // Comparison finds what it would have reported.
       break
     case (.summarize(let reads, let isCheck, _), .failure(let error)) where !error.concernsConnection:
-      if isCheck { online?.verifications.end(bytes: 0, now: now) }
+      if isCheck { online?.checks.end(bytes: 0, now: now) }
       split(reads.map(\.id), error, now: now)
     case (.read(let reads, _, let vitals), .values(let values)) where reads.count == values.count:
       arrived(values, of: reads, vitals, now: now)
@@ -205,7 +205,7 @@ extension LinkState {
     breaks.forget(id, .read)
     members[id]?.isReadAlone = false
     if members[id]?.isFutile(value) ?? false, online?.tracking.foundNothing(among: detecting, now: now) ?? false {
-      report(.trackingFutile, once: .trackingFutile)
+      emit(.trackingFutile, once: .trackingFutile)
     }
     guard let (actions, isUpdateOutdated) = members[id]?.stored(value, read: number, vitals) else { return }
     var error: RedisSharedStateError?
@@ -218,7 +218,7 @@ extension LinkState {
       if isUpdateOutdated { error = conflicted(id, with: value, now: now) }
     }
     apply(actions, to: id)
-    look(forEditOf: id, now: now)
+    reportEdit(of: id, now: now)
     endHold(of: id)
     if let error { apply(members[id]?.replica.refused(error, isUnread: isReadAgain), to: id) }
     // A commit that was given up is never answered.

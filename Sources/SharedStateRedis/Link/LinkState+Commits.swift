@@ -124,7 +124,7 @@ extension LinkState {
   /// - Returns: What the caller sends as well.
   mutating func callerSends(now: Instant) -> [RedisRequest] {
     online?.calledAt = now
-    if !sleep.looks(by: now + configuration.requestTimeout) { wake() }
+    if !sleep.ends(by: now + configuration.requestTimeout) { wake() }
     var work = Work(waitUntil: now)
     takeVitals(isActive: true, into: &work, now: now)
     return work.requests

@@ -16,7 +16,7 @@ extension LinkState {
   }
 
   /// Something has happened to a value. Notes whether it has caught up.
-  mutating func look(atProgressOf id: ReplicaID) {
+  mutating func noteProgress(of id: ReplicaID) {
     guard online?.behind ?? 0 > 0, members[id]?.hasCaughtUp ?? false else { return }
     caughtUp(id)
   }
@@ -43,7 +43,7 @@ extension LinkState {
       return
     }
     members[id]?.isKeptBack = true
-    look(atProgressOf: id)
+    noteProgress(of: id)
   }
 }
 

@@ -58,7 +58,7 @@ extension LinkState {
 
   mutating func vitalsRefused() {
     online?.vitals.refuse()
-    report(.vitalsRefused, once: .vitalsRefused)
+    emit(.vitalsRefused, once: .vitalsRefused)
   }
 
   /// The server has reported its vitals; `nil` if it no longer does.
@@ -77,7 +77,7 @@ extension LinkState {
     }
     for id in ids {
       apply(members[id]?.replica.counted(reported), to: id)
-      look(forEditOf: id, now: now)
+      reportEdit(of: id, now: now)
     }
   }
 }

@@ -52,7 +52,7 @@ extension LinkState {
   private mutating func takeSuspects(into work: inout Work, now: Instant) {
     while let ids = online?.reads.popSuspects() {
       var batch = SummaryBatch()
-      for id in ids { if let depth = members[id]?.beginRead(from: nil) { look(at: id, depth, in: &batch, now: now) } }
+      for id in ids { if let depth = members[id]?.beginRead(from: nil) { add(id, depth, to: &batch, now: now) } }
       if !batch.isEmpty { summarize(batch, isCheck: false, into: &work, now: now) }
     }
   }
@@ -87,7 +87,7 @@ extension LinkState {
       while batch.reads.count < Self.keysInOneRead, bytes < Self.bytesInOneRead,
         let id = online?.reads.popFirst(priority)
       {
-        if let depth = members[id]?.beginRead(from: priority) { look(at: id, depth, in: &batch, now: now) }
+        if let depth = members[id]?.beginRead(from: priority) { add(id, depth, to: &batch, now: now) }
         // A check may read the documents afterwards, so a batch of checks is bounded.
         if priority >= .check { bytes += members[id]?.size ?? 0 }
       }
@@ -98,7 +98,7 @@ extension LinkState {
   /// Takes the first values that were most likely written here, as many as answers may carry; `nil` if there are none.
   mutating func takeOwnChecks(now: Instant) -> OwnChecks? {
     var (own, count, bytes) = (OwnChecks(), 0, 0)
-    let mayCompare = !(online?.verifications.isComparisonRefused ?? true)
+    let mayCompare = !(online?.checks.isComparisonRefused ?? true)
     while count < Self.keysInOneRead, bytes < Self.bytesInOneRead, let id = online?.reads.popFirst(.ownCheck) {
       guard let depth = members[id]?.beginRead(from: .ownCheck) else { continue }
       count += 1
@@ -107,13 +107,13 @@ extension LinkState {
         online?.agenda.cancel(Agenda.Item(id: id, cause: .hint))
         own.comparisons.append((id, names, bytes))
       } else {
-        look(at: id, depth, in: &own.summaries, now: now)
+        add(id, depth, to: &own.summaries, now: now)
       }
     }
     return count == 0 ? nil : own
   }
 
-  private mutating func look(at id: ReplicaID, _ depth: ReadState.Depth, in batch: inout SummaryBatch, now: Instant) {
+  private mutating func add(_ id: ReplicaID, _ depth: ReadState.Depth, to batch: inout SummaryBatch, now: Instant) {
     online?.agenda.cancel(Agenda.Item(id: id, cause: .hint))
     guard let (names, number, isFirst) = members[id]?.beginSummary(now: now) else { return }
     if isFirst { firstRead(of: id) }
@@ -144,7 +144,7 @@ extension LinkState {
         queueDocument(of: summaryRead.id, bytes: summary.length ?? 0, isCheck: isCheck)
       }
     }
-    if isCheck { online?.verifications.end(bytes: bytes, now: now) }
+    if isCheck { online?.checks.end(bytes: bytes, now: now) }
   }
 
   private mutating func queueDocument(of id: ReplicaID, bytes: Int, isCheck: Bool) {

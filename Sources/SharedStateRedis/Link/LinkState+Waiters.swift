@@ -125,7 +125,7 @@ extension LinkState {
     if session.phase == .stopped {
       for waiter in flushed { end(waiter, .stopped) }
     } else if !flushed.isEmpty {
-      watch(deadline)
+      wake(by: deadline)
       for waiter in flushed { refuse(waiter) }
     }
     return flushed
@@ -207,7 +207,7 @@ extension LinkState {
       update: update,
       replicas: replicas
     )
-    defer { watch(deadline) }
+    defer { wake(by: deadline) }
     return waiters.add(waiter)
   }
 
@@ -262,8 +262,8 @@ extension LinkState {
     return .outpaced(name: member.replica.name)
   }
 
-  /// Makes the thread watch a deadline. It need not be woken if it looks earlier anyway.
-  private mutating func watch(_ deadline: Instant) {
-    if !sleep.looks(by: deadline) { wake() }
+  /// Wakes the thread, unless it wakes up by the deadline anyway.
+  private mutating func wake(by deadline: Instant) {
+    if !sleep.ends(by: deadline) { wake() }
   }
 }

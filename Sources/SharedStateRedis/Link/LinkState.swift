@@ -75,15 +75,15 @@ struct LinkState: Sendable {
     fileprivate var announced: Revision?
     /// The last edit without a revision that it has shown, and when that was seen.
     private(set) var unversioned: (state: Replica.State, since: Instant)?
-    /// Whether it waits in the queue of checks.
-    fileprivate var isCheckQueued = false
+    /// Whether it waits in the queue of trials.
+    fileprivate var isTrialQueued = false
 
     /// The name of the value, unless it lacks a change whose discarding was not reported.
     fileprivate var nameIfWhole: String? { replica.reports.discarded == nil ? replica.name : nil }
   }
 
   static let commitsInOneBatch = 256
-  static let checksInOneBatch = 16
+  static let trialsInOneBatch = 16
   static let keysInOneRead = 1_024
   /// How many requests for summaries may be without an answer. While there are others, a new one has to be full.
   static let summariesUnderWay = 4
@@ -111,11 +111,11 @@ struct LinkState: Sendable {
   /// Whether a replica has left whose commit may still take effect.
   private var hasUndecided = false
   var secrets: Secrets
-  var certificates = CertificateWatch()
+  var certificates = CertificateExpiry()
   var memories = Memories()
 
-  /// The replicas whose local change is checked, because it cannot be sent yet.
-  private var checks = Deque<ReplicaID>()
+  /// The replicas whose local change is tried, because it cannot be sent yet.
+  private var trials = Deque<ReplicaID>()
   /// Reads of values that are not shared.
   var onceReads = Deque<OnceRead>()
   var nextOperation: UInt64 = 1
@@ -131,7 +131,7 @@ struct LinkState: Sendable {
   var snapshots: SnapshotSchedule
 
   private(set) var effects: [Effect] = []
-  private var reported: Set<OnceReport> = []
+  private var logged: Set<LoggedOnce> = []
   /// Numbers the updates of a status, so that a late thread never overwrites a newer one.
   private var lastNumber: UInt64 = 0
 
@@ -323,7 +323,7 @@ struct LinkState: Sendable {
       case .read:
         queueRead(of: id)
       case .readLater(let milliseconds):
-        request(.expiry, of: id, after: .milliseconds(Int64(clamping: milliseconds)) + Verifications.pause)
+        request(.expiry, of: id, after: .milliseconds(Int64(clamping: milliseconds)) + Checks.pause)
       case .confirm: request(.confirmation, of: id, after: .zero)
       case .count:
         online?.vitals.ask(for: id)
@@ -347,25 +347,25 @@ struct LinkState: Sendable {
       }
     }
     if let growth = members[id]?.replica.verified.memory.takeGrowth() { remembered(growth, by: id) }
-    look(atProgressOf: id)
-    if members[id]?.queuesCheck() ?? false {
-      checks.append(id)
+    noteProgress(of: id)
+    if members[id]?.queuesTrial() ?? false {
+      trials.append(id)
       wake()
     }
   }
 
   /// A value was read. It may show an edit that this service does not adopt.
-  mutating func look(forEditOf id: ReplicaID, now: Instant) {
+  mutating func reportEdit(of id: ReplicaID, now: Instant) {
     guard let found = members[id]?.noteUnversioned(now: now), let name = members[id]?.replica.name else { return }
     emit(.incident(name: name, .unversioned(isDeletion: found == .deletion)))
   }
 
-  /// Adds effects for some of the changes to be checked. Only the thread asks, so that no caller waits for an encoder.
-  mutating func takeChecks() {
+  /// Adds effects for some of the changes to be tried. Only the thread asks, so that no caller waits for an encoder.
+  mutating func takeTrials() {
     // While it is not connected, the thread has to connect in between.
-    for _ in 0..<(online == nil ? Self.checksInOneBatch : checks.count) {
-      guard let id = checks.popFirst() else { return }
-      guard let encoding = members[id]?.takeCheck(), session.phase != .stopped else { continue }
+    for _ in 0..<(online == nil ? Self.trialsInOneBatch : trials.count) {
+      guard let id = trials.popFirst() else { return }
+      guard let encoding = members[id]?.takeTrial(), session.phase != .stopped else { continue }
       emit(effect(of: encoding, for: id))
     }
   }
@@ -388,11 +388,11 @@ struct LinkState: Sendable {
   /// Puts effects back that were taken, before all others.
   mutating func putBack(_ taken: [Effect]) { effects.insert(contentsOf: taken, at: 0) }
 
-  /// Facts about a server that are reported once, however often the link reconnects.
-  enum OnceReport { case trackingRefused, trackingFutile, trackingSilent, vitalsRefused }
+  /// The facts about a server that are logged once, however often the link reconnects.
+  enum LoggedOnce { case trackingRefused, trackingFutile, trackingSilent, vitalsRefused }
 
-  mutating func report(_ effect: Effect, once report: OnceReport) {
-    if reported.insert(report).inserted { emit(effect) }
+  mutating func emit(_ effect: Effect, once topic: LoggedOnce) {
+    if logged.insert(topic).inserted { emit(effect) }
   }
 
   mutating func publishStatus() {
@@ -462,16 +462,16 @@ extension LinkState.Member {
     return box != nil
   }
 
-  /// Whether the replica has to be queued, because its local change has to be checked.
-  fileprivate mutating func queuesCheck() -> Bool {
-    guard !isCheckQueued, replica.wantsCheck() else { return false }
-    isCheckQueued = true
+  /// Whether the replica has to be queued, because its local change has to be tried.
+  fileprivate mutating func queuesTrial() -> Bool {
+    guard !isTrialQueued, replica.wantsTrial() else { return false }
+    isTrialQueued = true
     return true
   }
 
-  fileprivate mutating func takeCheck() -> Replica.Encoding? {
-    isCheckQueued = false
-    return replica.beginCheck()
+  fileprivate mutating func takeTrial() -> Replica.Encoding? {
+    isTrialQueued = false
+    return replica.beginTrial()
   }
 
   /// Notes the edit without a revision that it shows. Returns what it is, if that is news.
@@ -497,8 +497,8 @@ struct Sleep: Sendable {
   /// Until when at most; `nil` if it has not slept yet.
   private var until: Instant?
 
-  /// Whether the thread looks at the deadlines at this moment or earlier.
-  func looks(by deadline: Instant) -> Bool { until.map { $0 <= deadline } ?? false }
+  /// Whether the thread wakes up by then without being woken.
+  func ends(by deadline: Instant) -> Bool { until.map { $0 <= deadline } ?? false }
 
   /// The thread begins to sleep. From now on a change has to wake it.
   mutating func begin(until deadline: Instant) { (isUnderWay, until) = (true, deadline) }

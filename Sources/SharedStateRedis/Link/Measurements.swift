@@ -1,10 +1,10 @@
 /// What a link counts for its operators, until the shell publishes it.
 ///
 /// Counters are always kept; times and deliveries, which take memory, only once measurements are wanted. At most one
-/// report is on its way, so a slow metrics handler delays the next one, and a gauge never goes back to an older value.
+/// batch is on its way, so a slow metrics handler delays the next one, and a gauge never goes back to an older value.
 struct Measurements: Sendable {
   /// Everything that is published together.
-  struct Report: Sendable {
+  struct Batch: Sendable {
     /// Commits that took effect, and commits that found another version than the one they were based on.
     var commits = 0
     var conflicts = 0
@@ -26,20 +26,20 @@ struct Measurements: Sendable {
     var certificates: [RedisStore.Certificate] = []
   }
 
-  /// How many times, and how many deliveries, one report has at most. Further ones are left out.
+  /// How many times, and how many deliveries, one batch has at most. Further ones are left out.
   static let maximumTimes = 1_000
 
   /// Whether measurements are wanted.
   private(set) var isWanted = false
-  private var report = Report()
-  /// Whether something has happened that is not in a report yet.
+  private var batch = Batch()
+  /// Whether something has happened that is not in a batch yet.
   private var hasNews = false
-  /// The number of pending values in the last report.
+  /// The number of pending values in the last batch.
   private var publishedPending = 0
-  /// Whether a report is on its way.
+  /// Whether a batch is on its way.
   private var isPublishing = false
 
-  /// Whether there is a report to be taken.
+  /// Whether there is a batch to be taken.
   var isDue: Bool { isWanted && hasNews && !isPublishing }
 
   /// Measurements are wanted from now on, the gauges immediately.
@@ -47,15 +47,15 @@ struct Measurements: Sendable {
     (isWanted, hasNews) = (true, true)
   }
 
-  /// Takes what has happened since the last report. The next one waits for ``published()``.
-  mutating func take(isStale: Bool) -> Report {
-    report.isStale = isStale
-    (hasNews, isPublishing, publishedPending) = (false, true, report.pendingValues)
-    defer { report = Report(pendingValues: report.pendingValues) }
-    return report
+  /// Takes what has happened since the last batch. The next one waits for ``published()``.
+  mutating func take(isStale: Bool) -> Batch {
+    batch.isStale = isStale
+    (hasNews, isPublishing, publishedPending) = (false, true, batch.pendingValues)
+    defer { batch = Batch(pendingValues: batch.pendingValues) }
+    return batch
   }
 
-  /// The last report was published.
+  /// The last batch was published.
   mutating func published() {
     isPublishing = false
   }
@@ -67,59 +67,59 @@ struct Measurements: Sendable {
 
   /// Connections were opened with these certificates.
   mutating func connected(with certificates: [RedisStore.Certificate]) {
-    report.certificates = certificates
+    batch.certificates = certificates
     hasNews = true
   }
 
   // MARK: Pending values
 
-  /// A value has a change that is not acknowledged. A change that the server acknowledges soon is not worth a report.
+  /// A value has a change that is not acknowledged. A change that the server acknowledges soon is not worth a batch.
   mutating func becamePending() {
-    report.pendingValues += 1
+    batch.pendingValues += 1
   }
 
   /// A value has no such change any more.
   mutating func settled() {
-    report.pendingValues -= 1
+    batch.pendingValues -= 1
   }
 
   /// The server has had its chance to acknowledge what is pending.
   mutating func notePending() {
-    if report.pendingValues != publishedPending { hasNews = true }
+    if batch.pendingValues != publishedPending { hasNews = true }
   }
 
   // MARK: Counters and timers
 
   /// A commit took effect.
   mutating func committed(after time: Duration) {
-    report.commits += 1
+    batch.commits += 1
     hasNews = true
-    if isWanted, report.commitTimes.count < Self.maximumTimes { report.commitTimes.append(time) }
+    if isWanted, batch.commitTimes.count < Self.maximumTimes { batch.commitTimes.append(time) }
   }
 
   mutating func conflicted() {
-    report.conflicts += 1
+    batch.conflicts += 1
     hasNews = true
   }
 
   mutating func merged() {
-    report.merges += 1
+    batch.merges += 1
     hasNews = true
   }
 
   mutating func retried() {
-    report.retries += 1
+    batch.retries += 1
     hasNews = true
   }
 
   mutating func failedToDecode() {
-    report.decodeFailures += 1
+    batch.decodeFailures += 1
     hasNews = true
   }
 
   /// A box shows a change of another service.
   mutating func delivered(_ revision: Revision) {
     hasNews = true
-    if isWanted, report.delivered.count < Self.maximumTimes { report.delivered.append(revision) }
+    if isWanted, batch.delivered.count < Self.maximumTimes { batch.delivered.append(revision) }
   }
 }

@@ -21,7 +21,7 @@ extension LinkState {
 
     var bases = BaseReads()
     var reads = Reads()
-    var verifications = Verifications()
+    var checks = Checks()
     var antiEntropy = AntiEntropy()
     var commits = Commits()
     var agenda = Agenda()
@@ -51,7 +51,7 @@ extension LinkState {
     /// When to act next, whatever arrives.
     var next: Instant? {
       let hasChecks = reads.count(.check, .comparison) > 0
-      let check = verifications.next(hasChecks: hasChecks, hasOwnChecks: reads.count(.ownCheck) > 0)
+      let check = checks.next(hasChecks: hasChecks, hasOwnChecks: reads.count(.ownCheck) > 0)
       return [secretReads.next, agenda.next, check, antiEntropy.next, tracking.silentAt].compactMap(\.self).min()
     }
   }

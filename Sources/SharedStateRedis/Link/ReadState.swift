@@ -28,7 +28,7 @@ struct ReadState: Sendable {
   /// Whether it waits to be tracked again.
   private(set) var isTrackingQueued = false
   /// Whether the read under way was caused by a reported write alone.
-  private var isLookingForEdit = false
+  private var isForHiddenEdit = false
   /// Until when the last message explains the next write that the server reports.
   private var explainsUntil: Instant?
   /// Whether a commit was sent since the last read, so that a reported write is most likely this one.
@@ -53,14 +53,14 @@ struct ReadState: Sendable {
 
   /// When it may be read because of a hint: after this part of the longest pause; `nil` if it is read soon in any case.
   func mayRead(after part: Double, now: Instant) -> Instant? {
-    isDue ? nil : max(now + Verifications.hint * part, readAt.map { $0 + Verifications.hint } ?? now)
+    isDue ? nil : max(now + Checks.hint * part, readAt.map { $0 + Checks.hint } ?? now)
   }
 
   /// When it is due for anti-entropy; `nil` if its first read is still to come.
   func overdueAt(_ interval: Duration) -> Instant? { readAt.map { $0 + interval * antiEntropyPart } }
 
   /// When it may be checked as a value that was most likely written here.
-  var ownCheckAt: Instant? { [readAt, comparedAt].compactMap(\.self).max().map { $0 + Verifications.ownPause } }
+  var ownCheckAt: Instant? { [readAt, comparedAt].compactMap(\.self).max().map { $0 + Checks.ownPause } }
 
   /// Plans such a check. The next read of the document makes up for it.
   mutating func planOwnCheck() { isOwnCheckPlanned = true }
@@ -132,7 +132,7 @@ struct ReadState: Sendable {
   /// - Parameter isAwaited: Whether a load or an update waits for it.
   mutating func take(isAwaited: Bool) -> Depth {
     let taken = wish.take()
-    isLookingForEdit = taken?.priority == .check && taken?.depth == nil
+    isForHiddenEdit = taken?.priority == .check && taken?.depth == nil
     isComparable = !isAwaited && taken?.isOwnCheck ?? false
     let needsDocument = isAwaited || isOwnCheckPlanned || taken?.isForEdit ?? false
     isOwnCheckPlanned = false
@@ -149,8 +149,8 @@ struct ReadState: Sendable {
 
   /// A read has ended. Returns whether it was caused by a reported write alone.
   mutating func end() -> Bool {
-    defer { isLookingForEdit = false }
-    return isLookingForEdit
+    defer { isForHiddenEdit = false }
+    return isForHiddenEdit
   }
 
   /// Queues the document for reading; `false` if it is queued already.

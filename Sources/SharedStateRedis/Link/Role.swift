@@ -1,7 +1,7 @@
 /// The work for both connections of a link, as a pure value.
 ///
-/// The link's thread asks for the next step, takes that step without the lock, and reports the result before it asks
-/// again. It does not wait for effects, which other threads may perform: see ``EffectQueues``.
+/// The link's thread asks for the next step, takes that step without the lock, and passes on what has happened when it
+/// asks again. It does not wait for effects, which other threads may perform: see ``EffectQueues``.
 struct Role<Connection> {
   typealias Connections = PerConnection<Connection>
   typealias Requests = PerConnection<[RedisRequest]>
@@ -22,8 +22,8 @@ struct Role<Connection> {
     case end
   }
 
-  /// The result of a step.
-  enum Report {
+  /// What has happened in a step.
+  enum Event {
     /// The thread has waited, or closed the connections, or has just begun.
     case nothing
     /// The effects were performed, with these outcomes, or are performed by other threads.
@@ -47,8 +47,8 @@ struct Role<Connection> {
 
   /// Passes the result of the last step to the link, and returns the next step. Effects come first: waiters are resumed
   /// before anything else is done, and showing a value may lead to more effects.
-  mutating func next(after report: Report, in link: inout LinkState, now: Instant) -> Step {
-    note(report, in: &link, now: now)
+  mutating func next(after event: Event, in link: inout LinkState, now: Instant) -> Step {
+    note(event, in: &link, now: now)
     while true {
       link.takeMeasurements()
       if isPerforming || link.hasEffects { return perform(link.takeEffects()) }
@@ -60,7 +60,7 @@ struct Role<Connection> {
         return .close(connections)
       }
       // To connect is worth more: what is connected is encoded anyway.
-      if case .connect = instruction {} else { link.takeChecks() }
+      if case .connect = instruction {} else { link.takeTrials() }
       switch instruction {
       case .serve:
         let encodings = drawUpRequests(for: &link, now: now)
@@ -76,8 +76,8 @@ struct Role<Connection> {
   }
 
   /// Passes the result of the last step to the link.
-  mutating func note(_ report: Report, in link: inout LinkState, now: Instant) {
-    switch report {
+  mutating func note(_ event: Event, in link: inout LinkState, now: Instant) {
+    switch event {
     case .nothing: break
     case .performed(let outcomes):
       isPerforming = false
@@ -155,4 +155,4 @@ struct Role<Connection> {
 
 extension Role: Sendable where Connection: Sendable {}
 extension Role.Step: Sendable where Connection: Sendable {}
-extension Role.Report: Sendable where Connection: Sendable {}
+extension Role.Event: Sendable where Connection: Sendable {}

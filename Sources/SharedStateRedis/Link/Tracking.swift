@@ -11,19 +11,19 @@ struct Tracking: Sendable {
     case futile
   }
 
-  /// For how many futile looks, for each value, the first pause holds; how much longer each further pause is; and after
+  /// For how many futile reads, for each value, the first pause holds; how much longer each further pause is; and after
   /// how many pauses tracking is ignored.
-  private static let (looksBeforePause, pauseFactor, pauses) = (1.0, 4.0, 4.0)
-  /// How many futile looks a second, for each value, count as normal: some client may rewrite values without a change.
+  private static let (readsBeforePause, pauseFactor, pauses) = (1.0, 4.0, 4.0)
+  /// How many futile reads a second, for each value, count as normal: some client may rewrite values without a change.
   private static let normalRate = 0.1
-  /// So few values do not make a look expensive.
+  /// So few values do not make a read expensive.
   private static let leastValues = 64.0
 
   private(set) var state = State.off
   private var isQueued = false
-  /// How many looks that an invalidation has led to have found nothing new, less those that are normal: a leaky bucket.
-  private var futileLooks = 0.0
-  private var lastFutileLook: Instant?
+  /// How many reads that an invalidation has led to have found nothing new, less those that are normal: a leaky bucket.
+  private var futileReads = 0.0
+  private var lastFutileRead: Instant?
 
   /// How long a write of this service may go unreported.
   private static let patience = Duration.seconds(2)
@@ -47,26 +47,26 @@ struct Tracking: Sendable {
     return true
   }
 
-  /// How much longer than usual invalidations are collected before the values are looked at.
+  /// How much longer than usual invalidations are collected before the values are read.
   ///
   /// - Parameter values: How many values it tracks.
   func pauseFactor(for values: Int) -> Double {
     let values = max(Double(values), Self.leastValues)
-    let pauses = min((futileLooks / (values * Self.looksBeforePause)).rounded(.down), Self.pauses)
+    let pauses = min((futileReads / (values * Self.readsBeforePause)).rounded(.down), Self.pauses)
     return (0..<Int(pauses)).reduce(1) { factor, _ in factor * Self.pauseFactor }
   }
 
-  /// A look that an invalidation has led to has found nothing new. The server's table of tracked keys is most likely
-  /// too small: each look adds a key to it, which removes another one and reports that as written.
+  /// A read that an invalidation has led to has found nothing new. The server's table of tracked keys is most likely
+  /// too small: each read adds a key to it, which removes another one and reports that as written.
   ///
   /// - Parameter values: How many values it tracks.
   /// - Returns: Whether tracking is ignored from now on.
   mutating func foundNothing(among values: Int, now: Instant) -> Bool {
     let values = max(Double(values), Self.leastValues)
-    let seconds = lastFutileLook.map { (now - $0) / .seconds(1) } ?? 0
-    futileLooks = max(0, futileLooks - seconds * values * Self.normalRate) + 1
-    lastFutileLook = now
-    guard state == .on, futileLooks >= values * Self.looksBeforePause * Self.pauses else { return false }
+    let seconds = lastFutileRead.map { (now - $0) / .seconds(1) } ?? 0
+    futileReads = max(0, futileReads - seconds * values * Self.normalRate) + 1
+    lastFutileRead = now
+    guard state == .on, futileReads >= values * Self.readsBeforePause * Self.pauses else { return false }
     state = .futile
     return true
   }

@@ -20,7 +20,7 @@ final class SentinelResolver: EndpointResolver {
     var sentinels: [RedisEndpoint]
     var choice = PrimaryChoice()
     var callback: (@Sendable (ServerEvent) -> Void)?
-    var hasWatch = false
+    var hasListener = false
     /// Whether a Sentinel has refused to announce anything, and none has agreed since.
     var isUnannounced = false
     var isClosed = false
@@ -86,7 +86,7 @@ final class SentinelResolver: EndpointResolver {
   // MARK: Asking
 
   func resolve(until deadline: inout Instant) throws(RedisSharedStateError) -> RedisEndpoint {
-    try startWatch()
+    try startListener()
     let poll = poll(until: &deadline)
     // A switch may have been announced while a Sentinel that did not know of it was asked.
     let (choice, isOtherFirst) = state.withLock { state in
@@ -156,7 +156,7 @@ final class SentinelResolver: EndpointResolver {
   /// Asks for the configuration epoch; 0: the Sentinel does not know the name, or its user may not ask.
   private func epoch(_ sentinel: CommandConnection, until deadline: Instant) throws(RedisSharedStateError) -> UInt64 {
     try sentinel.ask(["SENTINEL", "MASTER", sentinels.primary], bound: .instance, until: deadline) { reply in
-      Self.facts(reply)["config-epoch"].flatMap { UInt64($0) } ?? 0
+      Self.fields(reply)["config-epoch"].flatMap { UInt64($0) } ?? 0
     }
   }
 
@@ -195,23 +195,23 @@ final class SentinelResolver: EndpointResolver {
         guard reply.kind == .error else { throw HiredisConnection.unknownReply(command[0]) }
         throw Self.refusal(RedisSharedStateError(errorReply: reply.string, operation: "SENTINEL REPLICAS"))
       }
-      return (0..<reply.count).compactMap { Self.replica(Self.facts(reply[$0])) }
+      return (0..<reply.count).compactMap { Self.replica(Self.fields(reply[$0])) }
     }
   }
 
-  private static func replica(_ facts: [String: String]) -> RedisEndpoint? {
+  private static func replica(_ fields: [String: String]) -> RedisEndpoint? {
     // Any further flag says that it is down.
-    guard facts["flags"] == "slave", facts["role-reported"] == "slave", facts["master-link-status"] == "ok" else {
+    guard fields["flags"] == "slave", fields["role-reported"] == "slave", fields["master-link-status"] == "ok" else {
       return nil
     }
-    return endpoint(facts["ip"] ?? "", facts["port"] ?? "")
+    return endpoint(fields["ip"] ?? "", fields["port"] ?? "")
   }
 
   /// - Parameter reply: Names and values in turn.
-  private static func facts(_ reply: RedisReplyView) -> [String: String] {
-    var facts: [String: String] = [:]
-    for index in stride(from: 0, to: reply.count - 1, by: 2) { facts[reply[index].string] = reply[index + 1].string }
-    return facts
+  private static func fields(_ reply: RedisReplyView) -> [String: String] {
+    var fields: [String: String] = [:]
+    for index in stride(from: 0, to: reply.count - 1, by: 2) { fields[reply[index].string] = reply[index + 1].string }
+    return fields
   }
 
   /// `nil`: a Sentinel names a host or a port that cannot be used, such as port 0 of a server that listens with TLS only.
@@ -285,17 +285,17 @@ final class SentinelResolver: EndpointResolver {
     callback?(.moved)
   }
 
-  private func startWatch() throws(RedisSharedStateError) {
+  private func startListener() throws(RedisSharedStateError) {
     let isFirst = state.withLock { state in
-      defer { state.hasWatch = true }
-      return !state.hasWatch && !state.isClosed
+      defer { state.hasListener = true }
+      return !state.hasListener && !state.isClosed
     }
     guard isFirst else { return }
-    let watch = SentinelWatch(self)
+    let listener = SentinelListener(self)
     do throws(ThreadStarter.Refusal) {
-      try ThreadStarter.system.start("redis-sentinel") { watch.run() }
+      try ThreadStarter.system.start("redis-sentinel") { listener.run() }
     } catch {
-      state.withLock { $0.hasWatch = false }
+      state.withLock { $0.hasListener = false }
       throw .outOfThreads(reason: error.reason)
     }
   }

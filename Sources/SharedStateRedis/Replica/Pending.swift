@@ -9,9 +9,9 @@ struct Pending: Sendable {
     fileprivate(set) var waiters: Waiters
   }
 
-  /// The check of a local change that cannot be sent yet.
-  struct Check: Sendable {
-    /// Whether a closure of the program that was using the value has ended since the check began.
+  /// The trial of a local change that cannot be sent yet: an encoding that finds out whether Redis can ever have it.
+  struct Trial: Sendable {
+    /// Whether a closure of the program that was using the value has ended since the trial began.
     fileprivate(set) var isUnlocked = false
   }
 
@@ -33,10 +33,10 @@ struct Pending: Sendable {
 
   /// Whether there is a local change, or a save, that not even the postponed snapshot has.
   private var isChanged = false
-  /// Whether the newest local change was neither encoded nor checked.
-  private(set) var isUnchecked = false
-  /// The check that is under way.
-  private(set) var check: Check?
+  /// Whether the newest local change was neither encoded nor tried.
+  private(set) var isUntried = false
+  /// The trial that is under way.
+  private(set) var trial: Trial?
   /// The waiters for the next snapshot.
   private(set) var waiters = Waiters()
   private(set) var postponed: Postponement?
@@ -70,7 +70,7 @@ struct Pending: Sendable {
   // MARK: Requests
 
   mutating func change() {
-    (isChanged, isUnchecked) = (true, true)
+    (isChanged, isUntried) = (true, true)
   }
 
   mutating func save(_ waiter: UInt64, replacingUnreadable: Bool) {
@@ -121,20 +121,20 @@ struct Pending: Sendable {
 
   /// Takes the waiters for a snapshot that is encoded now.
   mutating func takeSnapshot() -> Waiters {
-    (isChanged, isUnchecked) = (false, false)
+    (isChanged, isUntried) = (false, false)
     defer { waiters = Waiters() }
     return waiters
   }
 
   /// Takes the waiters of the postponed snapshot. A change or a save since then is in the next one.
   mutating func takePostponed() -> Waiters? {
-    if !isChanged { isUnchecked = false }
+    if !isChanged { isUntried = false }
     return postponed.take()?.waiters
   }
 
-  /// A closure of the program is using the value, so that its snapshot or its check has to wait.
+  /// A closure of the program is using the value, so that its snapshot or its trial has to wait.
   mutating func postpone(isLocked: Bool, _ waiters: Waiters) {
-    isUnchecked = true
+    isUntried = true
     postponed = Postponement(isLocked: isLocked, waiters: waiters)
   }
 
@@ -142,33 +142,33 @@ struct Pending: Sendable {
   ///
   /// - Returns: Whether a snapshot has waited for it.
   mutating func unlock() -> Bool {
-    check?.isUnlocked = true
+    trial?.isUnlocked = true
     guard postponed?.isLocked ?? false else { return false }
     postponed?.isLocked = false
     return true
   }
 
-  // MARK: Checks
+  // MARK: Trials
 
   /// A snapshot is encoded only to find out whether Redis can ever have it.
-  mutating func beginCheck() {
-    // The check uses up the postponed snapshot, which may be older than the newest change. That one is checked next.
+  mutating func beginTrial() {
+    // The trial uses up the postponed snapshot, which may be older than the newest change. That one is tried next.
     let isOlder = postponed != nil && isChanged
     if let earlier = postponed.take()?.waiters {
       waiters.merge(earlier)
       isChanged = true
     }
-    (isUnchecked, check) = (isOlder, Check())
+    (isUntried, trial) = (isOlder, Trial())
   }
 
-  /// Removes and returns the check that has ended; `nil`: none was under way.
-  mutating func endCheck() -> Check? { check.take() }
+  /// Removes and returns the trial that has ended; `nil`: none was under way.
+  mutating func endTrial() -> Trial? { trial.take() }
 
-  /// The checked change is discarded. Only a change made since the check began is still to be sent.
+  /// The tried change is discarded. Only a change made since the trial began is still to be sent.
   ///
   /// - Returns: The waiters.
   mutating func takeRefused() -> Waiters {
-    isChanged = isUnchecked
+    isChanged = isUntried
     defer { waiters = Waiters() }
     return waiters
   }

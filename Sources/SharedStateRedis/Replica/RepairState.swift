@@ -10,7 +10,7 @@ struct RepairState: Sendable {
       /// The server has lost the verified version, and another client has written since: merge both.
       case merge
       /// Only the meta of the stored version is left anywhere: write the verified version back with a higher revision.
-      case giveBack
+      case rewrite
     }
 
     let kind: Kind
@@ -30,7 +30,7 @@ struct RepairState: Sendable {
     let verifiedChanges: UInt64
   }
 
-  /// A stored value that is looked at again after a grace period, because another service may repair it.
+  /// A stored value that is judged again after a grace period, because another service may repair it.
   struct Wait: Hashable, Sendable {
     let grace: Grace
     let stored: StoredValue

@@ -38,7 +38,7 @@ extension Replica {
     made: Meta? = nil
   ) -> [Action] {
     verified.raiseFloor(to: revision)
-    if case .repair(let repair) = commit.purpose { return mended(repair, commit, revision, parent) }
+    if case .repair(let repair) = commit.purpose { return repaired(repair, commit, revision, parent) }
     // After the largest revision the next one is smaller. Only a read shows what came in between.
     var actions: [Action] = revision < parent ? [.read] : []
     if policy.replicas.isWanted { actions.append(.acknowledged(revision, isWritten: !commit.isInterrupted)) }
@@ -98,7 +98,7 @@ extension Replica {
   }
 
   /// A restoration, an adoption or a merge has taken effect, or a version was written back with a higher revision.
-  private mutating func mended(
+  private mutating func repaired(
     _ repair: RepairState.Repair,
     _ commit: OutstandingCommit,
     _ revision: Revision,
@@ -115,7 +115,7 @@ extension Replica {
       if confirmed.revision == revision { return [.report(.adopted(revision))] }
       online?.repairs.adopted(revision, read: outstandingReads.nextRead)
       return [.report(.adopted(revision)), .read]
-    case .merge, .giveBack:
+    case .merge, .rewrite:
       let reports = reports(of: commit, repair, revision)
       guard revision > lastVerified.revision, !commit.isRedrafted else { return reports + [.read] }
       let meta = madeMeta(commit, revision, parent)
@@ -184,13 +184,13 @@ extension Replica {
       // This is our own version: the commit took effect, and the server that has it now, or has lost it since, has not
       // kept its operation.
       return accepted(commit, made.revision, made.parent, vitals, made: made)
-        + look(at: stored, vitals: vitals)
+        + compare(stored, vitals: vitals)
     }
     var isUnread = false
     // The answer leaves out the document, but a read may bring it.
     if case .oversized(let bytes) = stored.content { isUnread = bytes <= policy.maximumBytes }
     let isOutdated = isUnread || commit.verifiedChanges != verified.changes && !isNewer(stored)
-    let actions = isOutdated ? [.read] : look(at: stored, vitals: vitals)
+    let actions = isOutdated ? [.read] : compare(stored, vitals: vitals)
     switch commit.purpose {
     case .repair(let refused):
       guard !isOutdated, refused.kind == .restore, refused.stored == stored else { return actions }

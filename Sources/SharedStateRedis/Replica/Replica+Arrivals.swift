@@ -139,7 +139,7 @@ extension Replica {
     online?.refusalToRead = nil
     online?.isServerKnown = true
     let isOutdated = isOvertaken || read.verifiedChanges != verified.changes && !isNewer(stored)
-    let actions = isOutdated ? [.read] : look(at: stored, isFirst: isFirst, vitals: vitals)
+    let actions = isOutdated ? [.read] : compare(stored, isFirst: isFirst, vitals: vitals)
     outcomes.finish(pending.verify(read: number, confirmed.isReplaced(by: stored) ? storedState : state))
     return actions + (isExpiring ? [.readLater(milliseconds: policy.timeToLive)] : []) + advance()
   }
@@ -239,7 +239,7 @@ extension Replica {
   /// Compares the stored value with the verified version.
   ///
   /// - Parameter isFirst: Whether this is the first news of a connection, so that the server may be another one.
-  mutating func look(at stored: StoredValue, isFirst: Bool = false, vitals: Vitals) -> [Action] {
+  mutating func compare(_ stored: StoredValue, isFirst: Bool = false, vitals: Vitals) -> [Action] {
     verified.raiseFloor(to: stored.revision)
     verified.decideMeta(by: stored.meta)
     // The repair for this stored value is under way already.
@@ -284,7 +284,7 @@ extension Replica {
     _ vitals: Vitals?
   ) -> [Action] {
     online?.repairs.takeAbsence()
-    let findings = Findings(
+    let evidence = Evidence(
       stored: stored,
       verified: lastVerified,
       memory: verified.memory,
@@ -292,7 +292,7 @@ extension Replica {
       isFirst: isFirst,
       grace: online?.repairs.wait.flatMap { $0.isOver && $0.stored == stored ? $0.grace : nil }
     )
-    let verdict = adapted(findings.verdict, to: stored)
+    let verdict = adapted(evidence.verdict, to: stored)
     if case .wait = verdict {} else { online?.repairs.stopWaiting() }
     return act(on: verdict, stored, vitals)
   }
@@ -308,7 +308,7 @@ extension Replica {
   private var mayRestore: Bool { policy.dataLoss != .adoptServer && online?.circumstances.mayRestore ?? true }
 
   /// Whether this service may make repairs, as far as is known.
-  private var mayMend: Bool { policy.access == .readWrite && online?.repairs.isPermitted ?? true }
+  private var mayRepair: Bool { policy.access == .readWrite && online?.repairs.isPermitted ?? true }
 
   /// The verdict as the key's policy and the service's rights allow it.
   private func adapted(_ verdict: Verdict, to stored: StoredValue) -> Verdict {
@@ -316,9 +316,9 @@ extension Replica {
     // above it.
     let isOlder = verdict == .follow && mayRestore && isOlderThanGone(stored)
     let verdict = adaptedToPolicy(isOlder ? .adopt : verdict, stored)
-    if !mayMend {
+    if !mayRepair {
       switch verdict {
-      case .restore, .giveBack, .wait(.antiEntropy): return .leave
+      case .restore, .rewrite, .wait(.antiEntropy): return .leave
       case .merge: return .follow
       case .adopt: return .show
       case .follow, .disbelieve, .show, .leave, .wait(.moment): break
@@ -326,17 +326,17 @@ extension Replica {
     }
     // What the program has requested must not wait for a whole anti-entropy interval.
     if verdict == .wait(.antiEntropy), isWanted {
-      return online?.repairs.wait?.isOver ?? false ? .giveBack : .wait(.moment)
+      return online?.repairs.wait?.isOver ?? false ? .rewrite : .wait(.moment)
     }
     // A later version was confirmed and is gone. Restoring the verified one would go back, so it gets a new revision.
     let isLater = confirmed.revision > lastVerified.revision
-    if verdict == .restore, isLater, stored.document == nil, lastVerified.content.document != nil { return .giveBack }
+    if verdict == .restore, isLater, stored.document == nil, lastVerified.content.document != nil { return .rewrite }
     return verdict
   }
 
   private func adaptedToPolicy(_ verdict: Verdict, _ stored: StoredValue) -> Verdict {
     switch verdict {
-    case .restore, .giveBack, .wait(.antiEntropy):
+    case .restore, .rewrite, .wait(.antiEntropy):
       let isDeleted = policy.dataLoss == .adoptServer && stored.isGone && stored.meta?.expiry == 0
       // A document that has lost its revision is adopted.
       let isUnversioned = stored.meta == nil && stored.document != nil
@@ -388,8 +388,8 @@ extension Replica {
       guard case .ask(let version) = fork(from: stored, mayAsk: true) else { return reportLoss(of: stored) }
       online?.repairs.ask(for: version)
       return reportLoss(of: stored) + [.readBase(version)]
-    case .giveBack:
-      online?.repairs.plan(.giveBack, of: stored)
+    case .rewrite:
+      online?.repairs.plan(.rewrite, of: stored)
       return reportLoss(of: stored)
     case .wait(let grace):
       online?.repairs.drop()

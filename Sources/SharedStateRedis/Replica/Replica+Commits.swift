@@ -12,7 +12,7 @@ extension Replica {
     }
 
     /// The stored value that the commit requires to take effect.
-    struct Expectation: Sendable {
+    struct ExpectedVersion: Sendable {
       /// The content stored under the expected revision.
       var content = StoredValue.Content.absent
       var meta: Meta?
@@ -35,7 +35,7 @@ extension Replica {
     var operation: Operation
     var content: StoredValue.Content
     var condition: Commit.Condition
-    var expectation = Expectation()
+    var expectedVersion = ExpectedVersion()
     /// The lineages that it was sent with, in order.
     var lineages: [Lineage.Draft] = []
     /// What a merge gives up; `nil`: nothing.
@@ -188,7 +188,7 @@ extension Replica {
 
   /// Whether the version to be restored is no longer verified.
   private func isPointless(_ repair: RepairState.Repair) -> Bool {
-    lastVerified.restorable == nil && (repair.kind == .restore || repair.kind == .giveBack)
+    lastVerified.restorable == nil && (repair.kind == .restore || repair.kind == .rewrite)
   }
 
   /// Whether a commit needs a lineage, or another one. A line must not be opened twice: the server may have lost what
@@ -214,7 +214,7 @@ extension Replica {
         guard let outcome = wholeOutcome(of: repair) ?? repair.merged?.outcome else { break }
         if let included = outcome.included { lineage.include(included) }
         (commit.content, commit.loss) = (outcome.content, outcome.loss)
-      case .giveBack:
+      case .rewrite:
         lineage = Lineage.Draft(continuing: verifiedLineage?.closed, era: era, opening: line)
         commit.content = lastVerified.content
       case .restore:
@@ -228,9 +228,9 @@ extension Replica {
 
   /// The lineage of the version that a change is based on; `nil` if it is based on none.
   private func parentLineage(of commit: OutstandingCommit) -> Lineage? {
-    guard let meta = commit.expectation.meta else { return commit.expectation.verifiedLineage }
+    guard let meta = commit.expectedVersion.meta else { return commit.expectedVersion.verifiedLineage }
     // Another service has the missing document, and may restore it. An expired one does not come back.
-    let isUnknown = meta.kind == .set && meta.expiry == 0 && commit.expectation.content == .absent
+    let isUnknown = meta.kind == .set && meta.expiry == 0 && commit.expectedVersion.content == .absent
     return isUnknown && lastVerified.restorable == nil ? nil : meta.lineage
   }
 
@@ -277,20 +277,20 @@ extension Replica {
     if let repair = online?.repairs.repair {
       if awaitsMerge(repair) { return }
       online?.repairs.drop()
-      var expectation = OutstandingCommit.Expectation()
-      (expectation.meta, expectation.content) = (repair.stored.meta, repair.stored.content)
-      if repair.kind == .merge, repair.stored.meta == nil { expectation.basis = repair.stored.document }
+      var expectedVersion = OutstandingCommit.ExpectedVersion()
+      (expectedVersion.meta, expectedVersion.content) = (repair.stored.meta, repair.stored.content)
+      if repair.kind == .merge, repair.stored.meta == nil { expectedVersion.basis = repair.stored.document }
       let commit = OutstandingCommit(
         purpose: .repair(repair),
         operation: nextOperation(),
         content: .absent,
         condition: .revision(repair.stored.revision),
-        expectation: expectation
+        expectedVersion: expectedVersion
       )
       outgoing = .commit(commit)
     } else if let reset = pending.takeReset() {
-      var expectation = OutstandingCommit.Expectation()
-      (expectation.meta, expectation.content, expectation.verifiedLineage) = (
+      var expectedVersion = OutstandingCommit.ExpectedVersion()
+      (expectedVersion.meta, expectedVersion.content, expectedVersion.verifiedLineage) = (
         confirmed.expectedMeta, confirmed.content, lastVerified.meta?.lineage
       )
       let commit = OutstandingCommit(
@@ -298,7 +298,7 @@ extension Replica {
         operation: nextOperation(),
         content: .absent,
         condition: .replacing(confirmed.storedRevision),
-        expectation: expectation,
+        expectedVersion: expectedVersion,
         waiters: reset.waiters
       )
       outgoing = .commit(commit)
@@ -329,9 +329,9 @@ extension Replica {
       operation: outstanding.operation,
       writer: policy.writer,
       timeToLive: policy.timeToLive,
-      seen: outstanding.expectation.meta?.lineage,
+      seen: outstanding.expectedVersion.meta?.lineage,
       lineage: outstanding.lineage,
-      basis: outstanding.expectation.basis
+      basis: outstanding.expectedVersion.basis
     )
     keepBases(of: outstanding, in: &commit)
     if case .repair(let repair) = outstanding.purpose, repair.kind == .adopt {
@@ -348,15 +348,15 @@ extension Replica {
   /// that a repair takes into another line.
   private func keepBases(of outstanding: OutstandingCommit, in commit: inout Commit) {
     // Most commits continue the line of their parent.
-    let parent = outstanding.expectation.meta
+    let parent = outstanding.expectedVersion.meta
     var repair: RepairState.Repair.Kind?
-    if case .repair(let mended) = outstanding.purpose { repair = mended.kind }
+    if case .repair(let repaired) = outstanding.purpose { repair = repaired.kind }
     guard let line = outstanding.lineage?.line, repair != nil || parent?.lineage.own?.id != line,
       policy.conflict.mergesHistories
     else { return }
     if let parent, parent.lineage.own?.id != line, let key = names.base(of: parent.version) {
       let known = verified.memory.document(of: parent.version)
-      switch outstanding.expectation.content {
+      switch outstanding.expectedVersion.content {
       case .document(let document) where repair != .adopt && (known ?? document) == document:
         if document.count <= policy.maximumBytes { commit.base = key }
       case .document, .absent, .oversized, .otherType:

@@ -80,10 +80,10 @@ extension Replica {
     return begin(encoding, pending.takePostponed() ?? pending.takeSnapshot())
   }
 
-  /// Whether a local change was not encoded since it was made, and cannot be sent for now. It is checked meanwhile, so
+  /// Whether a local change was not encoded since it was made, and cannot be sent for now. It is tried meanwhile, so
   /// that the program does not go on for long with a value that Redis will never have.
-  private var awaitsCheck: Bool {
-    guard pending.isUnchecked, pending.hasSnapshot, pending.check == nil, outgoing.encoding == nil else { return false }
+  private var awaitsTrial: Bool {
+    guard pending.isUntried, pending.hasSnapshot, pending.trial == nil, outgoing.encoding == nil else { return false }
     guard shown.showing == nil, !isCommitUnderWay else { return false }
     guard let online else { return true }
     // It is most likely sent as soon as the value is read.
@@ -91,15 +91,15 @@ extension Replica {
     return !mayBeginCommit || online.isPausing || !mayCommit
   }
 
-  /// Whether a check should begin. Not a property, which would copy the replica.
-  mutating func wantsCheck() -> Bool { awaitsCheck }
+  /// Whether a trial should begin. Not a property, which would copy the replica.
+  mutating func wantsTrial() -> Bool { awaitsTrial }
 
-  /// Begins to check the local change if it has to be checked.
+  /// Begins to try the local change if it has to be tried.
   ///
   /// - Returns: The work whose result ``encoded(_:operation:)`` expects; `nil` if there is none.
-  mutating func beginCheck() -> Encoding? {
-    guard awaitsCheck else { return nil }
-    pending.beginCheck()
+  mutating func beginTrial() -> Encoding? {
+    guard awaitsTrial else { return nil }
+    pending.beginTrial()
     var encoding = makeEncoding(of: [])
     // The stored document may be another one by the time when the change is sent.
     encoding.isMerged = false
@@ -127,8 +127,8 @@ extension Replica {
 
   /// A closure of the program is using the value, so the snapshot is taken after ``unlocked()``.
   mutating func locked() -> [Action] {
-    if let check = pending.endCheck() {
-      pending.postpone(isLocked: !check.isUnlocked, Waiters())
+    if let trial = pending.endTrial() {
+      pending.postpone(isLocked: !trial.isUnlocked, Waiters())
       return advance()
     }
     guard let encoding = outgoing.encoding, encoding.work.isOfChange else { return [] }
@@ -143,10 +143,10 @@ extension Replica {
     return pending.unlock() ? advance() : []
   }
 
-  /// The encoding has ended: a snapshot is encoded or checked, updates have run, or histories are merged, with success
+  /// The encoding has ended: a snapshot is encoded or tried, updates have run, or histories are merged, with success
   /// or not.
   mutating func encoded(_ encoded: Encoded, operation: Operation) -> [Action] {
-    if pending.endCheck() != nil { return checked(encoded) + advance() }
+    if pending.endTrial() != nil { return tried(encoded) + advance() }
     guard let encoding = outgoing.encoding else { return [] }
     outgoing = .nothing
     if let documents = encoding.work.fork { return finish(merge: encoded, of: documents) }
@@ -154,7 +154,7 @@ extension Replica {
       ? finish(change: encoded, encoding, operation) : finish(updates: encoded, encoding, operation)
   }
 
-  private mutating func checked(_ encoded: Encoded) -> [Action] {
+  private mutating func tried(_ encoded: Encoded) -> [Action] {
     guard case .failure(let error) = encoded.result, encoded.stamp > pending.settledStamp else { return [] }
     return rollBack(stamp: encoded.stamp, pending.takeRefused(), error)
   }
@@ -204,7 +204,7 @@ extension Replica {
         operation: operation,
         content: .document(documents.merged),
         condition: encoding.isReplacement ? .replacing(revision) : .revision(revision),
-        expectation: OutstandingCommit.Expectation(encoding),
+        expectedVersion: OutstandingCommit.ExpectedVersion(encoding),
         isReflected: documents.isReflected,
         isMerge: encoding.isMerged && revision != shown.baseRevision,
         waiters: waiters
@@ -265,7 +265,7 @@ extension Replica {
         operation: operation,
         content: .document(documents.merged),
         condition: .revision(encoding.stored.revision),
-        expectation: OutstandingCommit.Expectation(encoding),
+        expectedVersion: OutstandingCommit.ExpectedVersion(encoding),
         updates: updates
       )
       outgoing = .commit(commit)

@@ -254,7 +254,7 @@ struct Replica: Sendable {
     shown.showing != nil || shown.sight == .unknown || isReferenceNews
   }
 
-  /// Whether the stored value was read on the present connection. A value that was found missing is looked at again.
+  /// Whether the stored value was read on the present connection. A value that was found missing is judged again.
   var isRead: Bool { phase == .live && online?.repairs.absence == nil }
 
   /// Whether a change was announced without its document that is newer than the confirmed state.
@@ -262,7 +262,7 @@ struct Replica: Sendable {
 
   /// Whether the base of a commit is known, and no commit is being encoded.
   var mayBeginCommit: Bool {
-    phase == .live && outgoing.encoding == nil && pending.check == nil && !isAdoptedUnknown
+    phase == .live && outgoing.encoding == nil && pending.trial == nil && !isAdoptedUnknown
       && online?.repairs.absence == nil
       && online?.repairs.wait == nil
       && verified.alternatives.isEmpty
@@ -422,7 +422,7 @@ struct Replica: Sendable {
   private func passesOverVerified(_ commit: OutstandingCommit) -> Bool {
     guard case .updates = commit.purpose, commit.isInterrupted, let meta = lastVerified.meta,
       let repair = online?.repairs.repair,
-      repair.kind == .restore || repair.kind == .giveBack
+      repair.kind == .restore || repair.kind == .rewrite
     else { return false }
     return repair.stored.revision == commit.expected && meta.revision > commit.expected
       && !commit.hasMade(meta, writer: policy.writer)
@@ -438,7 +438,7 @@ struct Replica: Sendable {
       if let repair = online?.repairs.repair, repair.kind != .restore, commit.isUndone(at: repair.stored.revision) {
         return true
       }
-      let isEdited = commit.expected == confirmed.storedRevision && commit.expectation.content != confirmed.content
+      let isEdited = commit.expected == confirmed.storedRevision && commit.expectedVersion.content != confirmed.content
       return isEdited && commit.isUndone(at: confirmed.storedRevision)
     }
     // It may have taken effect, and its operation identifies exactly that content.

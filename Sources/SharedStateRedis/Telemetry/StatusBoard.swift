@@ -10,9 +10,9 @@ final class StatusBoard: Sendable {
     var isOpen = false
     /// The number of the newest update.
     var number: UInt64 = 0
-    /// Watchers are only notified of a change, and read the status here, so that none ends with an old one.
-    var watchers: [UInt64: Watcher] = [:]
-    var nextWatcher: UInt64 = 0
+    /// Observers are only notified of a change, and read the status here, so that none ends with an old one.
+    var observers: [UInt64: Observer] = [:]
+    var nextObserver: UInt64 = 0
     /// The date of the snapshot that the store has started with; `nil`: there was none.
     let snapshotDate: Date?
 
@@ -40,7 +40,7 @@ final class StatusBoard: Sendable {
     case stale(since: Date)
   }
 
-  private struct Watcher {
+  private struct Observer {
     let continuation: AsyncStream<Void>.Continuation
     /// Whether it is notified of each change of the health, too.
     let hearsHealth: Bool
@@ -75,12 +75,12 @@ final class StatusBoard: Sendable {
   private func changes(ofHealth hearsHealth: Bool) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let (id, status) = state.withLock { state in
-      state.nextWatcher += 1
-      state.watchers[state.nextWatcher] = Watcher(continuation: continuation, hearsHealth: hearsHealth)
-      return (state.nextWatcher, state.status)
+      state.nextObserver += 1
+      state.observers[state.nextObserver] = Observer(continuation: continuation, hearsHealth: hearsHealth)
+      return (state.nextObserver, state.status)
     }
     continuation.onTermination = { [weak self] _ in
-      _ = self?.state.withLock { $0.watchers.removeValue(forKey: id) }
+      _ = self?.state.withLock { $0.observers.removeValue(forKey: id) }
     }
     continuation.yield()
     if status == .stopped { continuation.finish() }
@@ -91,7 +91,7 @@ final class StatusBoard: Sendable {
   ///
   /// - Parameter isLive: Whether it is connected, and every value has caught up.
   func update(_ session: Session, isLive: Bool, number: UInt64) {
-    let watchers = state.withLock { state -> [AsyncStream<Void>.Continuation] in
+    let observers = state.withLock { state -> [AsyncStream<Void>.Continuation] in
       guard number > state.number, state.status != .stopped else { return [] }
       let (status, health) = (state.status, state.health)
       state.number = number
@@ -99,11 +99,11 @@ final class StatusBoard: Sendable {
       state.status = self.status(of: session, isLive: isLive, before: status)
       state.freshness = freshness(of: session, isLive: isLive, before: state.freshness)
       let (hasStatus, hasHealth) = (state.status != status, state.health != health)
-      return state.watchers.values.filter { hasStatus || hasHealth && $0.hearsHealth }.map(\.continuation)
+      return state.observers.values.filter { hasStatus || hasHealth && $0.hearsHealth }.map(\.continuation)
     }
-    for watcher in watchers {
-      watcher.yield()
-      if session.phase == .stopped { watcher.finish() }
+    for observer in observers {
+      observer.yield()
+      if session.phase == .stopped { observer.finish() }
     }
   }
 

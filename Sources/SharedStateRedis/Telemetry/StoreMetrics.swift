@@ -45,7 +45,7 @@ final class StoreMetrics: Sendable {
   func count(_ name: String) { counter(name).increment() }
 
   /// Publishes a report, and the bytes. Not called again before it has returned.
-  func publish(_ report: Measurements.Report) {
+  func publish(_ report: Measurements.Batch) {
     let instruments = instruments.withLock(\.self) ?? makeInstruments()
     let bytes = traffic.take()
     let counts = [

@@ -21,7 +21,7 @@ enum ForkedChild {
   static var isCurrent: Bool { flag.load(ordering: .relaxed) }
 
   /// Notices children that are made from now on. Both globals exist then, which a child must not have to make.
-  static func watch() {
+  static func prepare() {
     _ = isCurrent
     _ = handler
   }

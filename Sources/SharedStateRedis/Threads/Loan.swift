@@ -3,7 +3,7 @@ import Synchronization
 
 /// Lends the writer's connection to a caller that sends its own change, while the link's thread sleeps.
 ///
-/// The thread offers the connection before it sleeps, and takes it back before it does anything else. What the borrower
+/// The thread offers the connection before it sleeps, and reclaims it before it does anything else. What the borrower
 /// has done happened before that.
 final class Loan: Sendable {
   private enum State {
@@ -19,9 +19,9 @@ final class Loan: Sendable {
   /// The thread is about to sleep.
   func offer() { state.store(State.offered, ordering: .releasing) }
 
-  /// The thread needs the connection again. Waits until the borrower has given it back, which has only to write to a
+  /// The thread needs the connection again. Waits until the borrower has released it, which has only to write to a
   /// socket without blocking.
-  func takeBack() {
+  func reclaim() {
     while !exchange(State.offered, State.kept) {
       guard exchange(State.lent, State.wanted) else { continue }
       condition.lock()
@@ -30,11 +30,11 @@ final class Loan: Sendable {
     }
   }
 
-  /// Returns whether the caller now has the connection, and has to give it back immediately.
+  /// Returns whether the caller now has the connection, and has to release it immediately.
   func borrow() -> Bool { exchange(State.offered, State.lent) }
 
   /// The borrower has sent its change.
-  func giveBack() {
+  func release() {
     guard !exchange(State.lent, State.offered) else { return }
     condition.lock()
     state.store(State.offered, ordering: .releasing)

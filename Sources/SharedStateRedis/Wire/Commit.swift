@@ -70,7 +70,7 @@ struct Commit: Sendable {
 /// The document of a version that only a service has, on its way to the key that keeps it.
 struct KeptBase: Hashable, Sendable {
   /// How long a base is kept. A service whose connection is cut off for longer merges with what it remembers itself. A
-  /// day covers a night in which nobody mends a network, and limits the memory that many failovers take.
+  /// day covers a night in which nobody repairs a network, and limits the memory that many failovers take.
   static let lifetimeInMilliseconds = 86_400_000
   /// What is kept of a deleted value. No document is this.
   static let deletion = Data("-".utf8)
@@ -88,8 +88,8 @@ struct KeptBase: Hashable, Sendable {
 }
 
 extension Commit {
-  /// The argument of ``CommitScript`` that says what is expected.
-  var expectation: String {
+  /// The argument of ``CommitScript`` that says which version is expected.
+  var conditionArgument: String {
     let wish = reservation > 0 ? "?\(reservation) " : ""
     return switch condition {
     case .unconditional: "\(wish)*"

@@ -4,7 +4,7 @@ import SharedStateDependencies
 /// One reign of one primary. It ends when the server restarts, or when data of another server take the place of its
 /// own.
 ///
-/// All services derive the same era from what the server reports: see ``VitalsReport``. If a service may not ask for
+/// All services derive the same era from what the server reports: see ``VitalsParser``. If a service may not ask for
 /// that, each of its sessions counts as an era of its own.
 struct Era: Hashable, Sendable, CustomStringConvertible {
   fileprivate let number: UInt32

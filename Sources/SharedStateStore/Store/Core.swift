@@ -34,7 +34,7 @@ package class Core<State: Sendable, Action: Sendable>: @unchecked Sendable {
   }
 }
 
-/// Watches a core, and runs its effects.
+/// Monitors a core, and runs its effects.
 package protocol CoreMonitor<State, Action>: AnyObject, Sendable {
   associatedtype State: Sendable
   associatedtype Action: Sendable
@@ -70,7 +70,7 @@ package enum Letter<Action: Sendable>: Sendable {
   case effect(Effect<Action>, EffectPlace)
   /// A request to notify observers: observers were added or removed, or a share in the state has changed, of which all
   /// observers are notified.
-  case look(isNews: Bool)
+  case notify(isNews: Bool)
 }
 
 /// The place of an effect.

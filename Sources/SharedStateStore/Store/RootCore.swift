@@ -40,7 +40,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   /// Whether there are observers of actions or states.
   @usableFromInline
   @exclusivity(unchecked)
-  var isWatched: Bool
+  var isObserved: Bool
   /// Whether an action was reduced of which observers were not notified yet.
   @exclusivity(unchecked)
   private var mustNotify = false
@@ -83,7 +83,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     self.feature = feature
     self.dependencies = dependencies
     self.monitor = monitor
-    isWatched = monitor != nil
+    isObserved = monitor != nil
     super.init()
   }
 
@@ -187,7 +187,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   package override func send(_ action: Action) -> StoreTask {
     let thread = ThreadRecord.current
     guard begin(on: thread) else { return leave(action) }
-    if isWatched { return reduceFirst(action, on: thread) }
+    if isObserved { return reduceFirst(action, on: thread) }
     var effect = Effect<Action>.none
     if let dependencies {
       dependencies.inForce { effect = reduction(&storage, action, registry: registry) }
@@ -323,7 +323,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     case .effect(let effect, let place):
       if !place.node.isCancelled { collect(effect, place, effects, &work) }
       place.node.end()
-    case .look(let isNews):
+    case .notify(let isNews):
       notifyObservers(isNews: isNews, &work)
     }
   }
@@ -333,16 +333,16 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     // An effect may have other dependencies. Asking for those in force would make `send` of a caller much slower.
     if let dependencies = isSentByEffect ? DependencyScope.toApply(dependencies) : dependencies {
       dependencies.inForce {
-        effect = reduceWatched(action, isSentByEffect: isSentByEffect)
+        effect = reduceMonitored(action, isSentByEffect: isSentByEffect)
       }
     } else {
-      effect = reduceWatched(action, isSentByEffect: isSentByEffect)
+      effect = reduceMonitored(action, isSentByEffect: isSentByEffect)
     }
-    if isWatched { mustNotify = true }
+    if isObserved { mustNotify = true }
     return effect
   }
 
-  private func reduceWatched(_ action: Action, isSentByEffect: Bool) -> Effect<Action> {
+  private func reduceMonitored(_ action: Action, isSentByEffect: Bool) -> Effect<Action> {
     guard let monitor else { return reduction(&storage, action, registry: registry) }
     return monitor.reduce(action, into: &storage, isSentByEffect: isSentByEffect) { [reduction, registry] in
       reduction(&$0, $1, registry: registry)
@@ -367,7 +367,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
       defer { side.newObserverCount = 0 }
       return (isNews ? side.observers[...] : side.observers.suffix(side.newObserverCount), side.observers.isEmpty)
     }
-    isWatched = monitor != nil || !isEmpty
+    isObserved = monitor != nil || !isEmpty
     for observer in notified {
       if let task = observer.note(storage, true) { work.tasks.append(task) }
     }
@@ -376,7 +376,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   /// Calls an observer with the present state and each later one, until the returned object is released.
   package override func observe(_ observer: StateObserver<State>) -> AnyObject {
     side.withLock { $0.add(observer) }
-    deliver(.look(isNews: false))
+    deliver(.notify(isNews: false))
     return Cancellation { [weak self] in
       guard let self else { return }
       side.withLock { side in
@@ -384,7 +384,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
         if index >= side.observers.count - side.newObserverCount { side.newObserverCount -= 1 }
         side.observers.remove(at: index)
       }
-      deliver(.look(isNews: false))
+      deliver(.notify(isNews: false))
     }
   }
 
@@ -399,12 +399,12 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
       return (readers, true)
     }
     readers?.add()
-    if isFirst { deliver(.look(isNews: false)) }
+    if isFirst { deliver(.notify(isNews: false)) }
   }
 
   /// Notifies observers that a share in the state has changed.
   package override func touch() {
-    deliver(.look(isNews: true))
+    deliver(.notify(isNews: true))
   }
 
   /// The part of the core for effects.

@@ -22,7 +22,7 @@ struct AnsweredLink {
   private let facts: ServerFacts
   private var role = Thread()
   /// What the thread reports next.
-  private var report = Thread.Report.nothing
+  private var report = Thread.Event.nothing
   /// Until when the thread sleeps.
   private var wakeUp: Instant
   /// Why the connections are about to end.
@@ -98,7 +98,7 @@ struct AnsweredLink {
     }
   }
 
-  private mutating func exchange(_ requests: Thread.Requests) -> Thread.Report {
+  private mutating func exchange(_ requests: Thread.Requests) -> Thread.Event {
     if let end { return .failed(end) }
     var arrivals = PerConnection { _ in Arrivals() }
     for purpose in [ConnectionPurpose.subscriber, .writer] where !requests[purpose].isEmpty {

@@ -35,11 +35,11 @@ struct ExchangeTests {
     var exchange = exchange()
     _ = exchange.register("a", now: start)
     _ = exchange.register("b", now: start)
-    exchange.looked(hasHeard: true, now: start + .seconds(4))
+    exchange.checkedForInput(hasHeard: true, now: start + .seconds(4))
     _ = exchange.answered(1)
     #expect(!exchange.isOverdue(now: start + .seconds(5)))
     #expect(exchange.nextDeadline == start + .seconds(9))
-    exchange.looked(hasHeard: false, now: start + .seconds(9))
+    exchange.checkedForInput(hasHeard: false, now: start + .seconds(9))
     #expect(exchange.isOverdue(now: start + .seconds(9)))
   }
 
@@ -47,9 +47,9 @@ struct ExchangeTests {
   func busyHere() {
     var exchange = exchange()
     _ = exchange.register("a", now: start)
-    exchange.looked(hasHeard: false, now: start + .seconds(1))
+    exchange.checkedForInput(hasHeard: false, now: start + .seconds(1))
     #expect(!exchange.isOverdue(now: start + .seconds(60)))
-    exchange.looked(hasHeard: false, now: start + .seconds(60))
+    exchange.checkedForInput(hasHeard: false, now: start + .seconds(60))
     #expect(exchange.isOverdue(now: start + .seconds(60)))
   }
 
@@ -62,7 +62,7 @@ struct ExchangeTests {
     #expect(!exchange.needsPing(now: start + .seconds(11)))
     #expect(exchange.isOverdue(now: start + .seconds(15)))
     _ = exchange.answered(ping)
-    exchange.looked(hasHeard: true, now: start + .seconds(12))
+    exchange.checkedForInput(hasHeard: true, now: start + .seconds(12))
     #expect(exchange.nextDeadline == start + .seconds(22))
   }
 

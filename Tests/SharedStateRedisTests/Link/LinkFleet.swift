@@ -26,7 +26,7 @@ struct LinkFleet {
     var inbox: [(due: Int, purpose: ConnectionPurpose, events: [RedisEvent])] = []
     var calls = Calls()
 
-    mutating func next(after report: Role<Int>.Report, now: Instant) -> Role<Int>.Step {
+    mutating func next(after report: Role<Int>.Event, now: Instant) -> Role<Int>.Step {
       role.next(after: report, in: &link, now: now)
     }
   }
@@ -157,7 +157,7 @@ struct LinkFleet {
   }
 
   /// Runs the thread of a service until it sleeps.
-  private mutating func proceed(_ index: Int, after report: Role<Int>.Report) throws {
+  private mutating func proceed(_ index: Int, after report: Role<Int>.Event) throws {
     var report = report
     while true {
       switch services[index].next(after: report, now: now) {

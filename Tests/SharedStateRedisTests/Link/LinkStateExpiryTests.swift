@@ -70,7 +70,7 @@ struct LinkStateExpiryTests {
   private func reads(_ link: LinkState, at moment: Instant) -> Bool {
     var link = link
     _ = link.work(for: .writer, epoch: 1, now: moment)
-    let work = link.work(for: .writer, epoch: 1, now: moment + Verifications.pause * 2.0)
+    let work = link.work(for: .writer, epoch: 1, now: moment + Checks.pause * 2.0)
     return work?.requests.contains { if case .summarize = $0.command { true } else { false } } ?? false
   }
 }

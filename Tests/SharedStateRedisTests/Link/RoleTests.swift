@@ -8,7 +8,7 @@ import Testing
 struct RoleTests {
   /// A link and its thread, which takes one step at a time by a simulated clock.
   private struct Thread {
-    typealias Report = Role<String>.Report
+    typealias Event = Role<String>.Event
 
     var link: LinkState
     var role = Role<String>()
@@ -33,8 +33,8 @@ struct RoleTests {
     }
 
     /// Reports the result of a step, and returns the next one.
-    mutating func next(after report: Report = .nothing) -> String {
-      switch role.next(after: report, in: &link, now: now) {
+    mutating func next(after event: Event = .nothing) -> String {
+      switch role.next(after: event, in: &link, now: now) {
       case .perform(let effects):
         self.effects = effects
         return "perform: \(names(of: effects))"
@@ -52,8 +52,8 @@ struct RoleTests {
     }
 
     /// Performs the effects, and returns the step after them.
-    mutating func nextAfterEffects(after report: Report = .nothing) -> String {
-      let step = next(after: report)
+    mutating func nextAfterEffects(after event: Event = .nothing) -> String {
+      let step = next(after: event)
       guard step.hasPrefix("perform") else { return step }
       let outcomes = effects.compactMap { effect -> LinkState.Effect.Outcome? in
         switch effect {
@@ -72,7 +72,7 @@ struct RoleTests {
       return nextAfterEffects(after: opened(facts))
     }
 
-    func opened(_ facts: ServerFacts = ServerFacts()) -> Report {
+    func opened(_ facts: ServerFacts = ServerFacts()) -> Event {
       .opened(PerConnection { $0 == .writer ? "w" : "s" }, .both(facts))
     }
 
@@ -128,7 +128,7 @@ struct RoleTests {
   }
 
   private let broken = RedisSharedStateError.disconnected(reason: "broken")
-  private let nothingArrived = Role<String>.Report.arrived(PerConnection { _ in Arrivals() })
+  private let nothingArrived = Role<String>.Event.arrived(PerConnection { _ in Arrivals() })
 
   @Test("The thread performs its effects, connects, and waits until there is something to send")
   func connects() throws {
@@ -279,7 +279,7 @@ struct RoleTests {
     #expect(thread.next() == "end")
   }
 
-  @Test("What happens while a report is published is in the next report, even if the thread ends meanwhile")
+  @Test("What happens while a batch is published is in the next batch, even if the thread ends meanwhile")
   func measures() throws {
     var thread = try Thread()
     thread.connect()

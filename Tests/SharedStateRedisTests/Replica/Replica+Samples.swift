@@ -203,8 +203,8 @@ extension Replica {
   }
 }
 
-/// Begins a check. Returns whether there was a change to check.
-func checks(_ replica: inout Replica) -> Bool { replica.beginCheck() != nil }
+/// Begins a trial. Returns whether there was a change to try.
+func beginsTrial(_ replica: inout Replica) -> Bool { replica.beginTrial() != nil }
 
 /// Ends the attempt to show the state among these actions, with an outcome. Returns the actions that follow.
 @discardableResult

@@ -103,20 +103,20 @@ struct ReplicaLockedTests {
     var replica = Replica.live(at: 7, "1")
     _ = replica.disconnected(.lost)
     _ = replica.changed()
-    #expect(checks(&replica))
+    #expect(beginsTrial(&replica))
     // The closure leaves a value that Redis will never have, and another one follows.
     #expect(replica.unlocked() == [])
     #expect(replica.locked() == [])
     #expect(replica.changed() == [])
-    #expect(checks(&replica))
+    #expect(beginsTrial(&replica))
     let error = RedisSharedStateError.encodingFailed(name: "flags", reason: "it is not a number")
     let discarded = replica.encoded(Replica.Encoded(stamp: 2, result: .failure(error)), operation: .number(1))
     #expect(replica.hasPendingChange)
     // The box has a newer value than the discarded one.
     endShowing(discarded, in: &replica, outcome: .superseded)
-    #expect(checks(&replica))
+    #expect(beginsTrial(&replica))
     _ = replica.encoded(.success(Data("3".utf8)), stamp: 3, operation: .number(2))
-    #expect(!checks(&replica))
+    #expect(!beginsTrial(&replica))
     #expect(replica.hasPendingChange)
   }
 

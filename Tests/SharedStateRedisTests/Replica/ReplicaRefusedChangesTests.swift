@@ -32,29 +32,29 @@ struct ReplicaRefusedChangesTests {
     #expect(replica.progress == .current)
   }
 
-  @Test("A change is not checked if it is about to be encoded, or if a commit has no answer")
+  @Test("A change is not tried if it is about to be encoded, or if a commit has no answer")
   func commonPath() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
-    #expect(!checks(&replica))
+    #expect(!beginsTrial(&replica))
     replica.encodeAndSend("2", stamp: 1, number: 1)
     _ = replica.changed()
-    #expect(!checks(&replica))
+    #expect(!beginsTrial(&replica))
   }
 
-  @Test("Without a connection, a change is checked once, and discarded if it is refused")
+  @Test("Without a connection, a change is tried once, and discarded if it is refused")
   func offline() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.disconnected(.lost)
     #expect(replica.changed() == [])
-    #expect(checks(&replica))
-    #expect(!checks(&replica))
+    #expect(beginsTrial(&replica))
+    #expect(!beginsTrial(&replica))
     #expect(replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1)) == [])
-    #expect(!checks(&replica))
+    #expect(!beginsTrial(&replica))
     #expect(replica.hasPendingChange)
     _ = replica.changed()
     #expect(replica.flush(waiter: 5) == [])
-    #expect(checks(&replica))
+    #expect(beginsTrial(&replica))
     let again = Replica.StateToShow(state: .document(7, "1"), stamp: 2, sequence: 2)
     #expect(
       replica.encoded(Self.refused(stamp: 2), operation: .number(2)) == Self.reports + [.settled, .show(again)]
@@ -68,7 +68,7 @@ struct ReplicaRefusedChangesTests {
   func neverConnected() {
     var replica = Replica(name: "flags")
     _ = replica.changed()
-    #expect(checks(&replica))
+    #expect(beginsTrial(&replica))
     let absent = Replica.State(revision: .none, content: .absent)
     let again = Replica.StateToShow(state: absent, stamp: 1, sequence: 1)
     #expect(
@@ -77,26 +77,26 @@ struct ReplicaRefusedChangesTests {
     #expect(replica.endedShowing(again, outcome: .shown) == [])
   }
 
-  @Test("A change made during the check stays, and is checked next")
+  @Test("A change made during the trial stays, and is tried next")
   func changedMeanwhile() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.disconnected(.lost)
     _ = replica.changed()
-    #expect(checks(&replica))
+    #expect(beginsTrial(&replica))
     _ = replica.changed()
     let actions = replica.encoded(Self.refused(stamp: 1), operation: .number(1))
     #expect(actions.contains(.report(.gaveUp(Self.error))))
     endShowing(actions, in: &replica, outcome: .superseded)
     #expect(replica.hasPendingChange)
-    #expect(checks(&replica))
+    #expect(beginsTrial(&replica))
   }
 
-  @Test("A commit waits for the check that is under way, and follows it")
+  @Test("A commit waits for the trial that is under way, and follows it")
   func connectedMeanwhile() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.disconnected(.lost)
     _ = replica.changed()
-    #expect(checks(&replica))
+    #expect(beginsTrial(&replica))
     replica.connected()
     _ = replica.subscribed()
     _ = replica.stored(.document(7, "1"))
@@ -111,7 +111,7 @@ struct ReplicaRefusedChangesTests {
     replica.send("2", stamp: 1, number: 1)
     _ = replica.disconnected(.lost)
     _ = replica.changed()
-    #expect(checks(&replica))
+    #expect(beginsTrial(&replica))
     let again = Replica.StateToShow(state: .document(7, "2"), stamp: 2, sequence: 2, isReversion: true)
     #expect(replica.encoded(Self.refused(stamp: 2), operation: .number(2)) == Self.reports + [.show(again)])
     #expect(replica.endedShowing(again, outcome: .shown) == [])
@@ -139,7 +139,7 @@ struct ReplicaRefusedChangesTests {
     #expect(replica.takeWrite()?.text == #"{"a":2,"b":3}"#)
     _ = replica.disconnected(.lost)
     _ = replica.changed()
-    #expect(checks(&replica))
+    #expect(beginsTrial(&replica))
     let shown = replica.encoded(Self.refused(stamp: 2), operation: .number(2)).compactMap(\.toShow)
     #expect(shown.map(\.state.content) == [.document(Data(#"{"a":2,"b":1}"#.utf8))])
   }
@@ -150,7 +150,7 @@ struct ReplicaRefusedChangesTests {
     replica.send("2", stamp: 1, number: 1)
     _ = replica.disconnected(.lost)
     _ = replica.changed()
-    #expect(checks(&replica))
+    #expect(beginsTrial(&replica))
     endShowing(replica.encoded(Self.refused(stamp: 2), operation: .number(2)), in: &replica, outcome: .shown)
     replica.connected()
     _ = replica.subscribed()
@@ -171,7 +171,7 @@ struct ReplicaRefusedChangesTests {
     let bad = replica.toShow(after: .set(8, "bad"))
     _ = replica.endedShowing(bad, outcome: .unreadable(.bad))
     _ = replica.changed()
-    #expect(checks(&replica))
+    #expect(beginsTrial(&replica))
     let actions = replica.encoded(Self.refused(stamp: 1), operation: .number(1))
     let again = Replica.StateToShow(state: .document(7, "1"), stamp: 1, sequence: 3, isReversion: true)
     #expect(actions == Self.reports + [.settled, .show(again)])
@@ -187,7 +187,7 @@ struct ReplicaRefusedChangesTests {
     _ = replica.disconnected(.lost)
     _ = replica.reset(waiter: 4, stamp: 0)
     _ = replica.changed()
-    #expect(checks(&replica))
+    #expect(beginsTrial(&replica))
     let again = Replica.StateToShow(state: .document(7, "1"), stamp: 1, sequence: 2, isReversion: true)
     #expect(replica.encoded(Self.refused(stamp: 1), operation: .number(1)) == Self.reports + [.show(again)])
     _ = replica.endedShowing(again, outcome: .shown)
@@ -205,7 +205,7 @@ struct ReplicaRefusedChangesTests {
     _ = replica.disconnected(.lost)
     _ = replica.reset(waiter: 4, stamp: 1)
     _ = replica.changed()
-    #expect(checks(&replica))
+    #expect(beginsTrial(&replica))
     let actions = replica.encoded(Self.refused(stamp: 2), operation: .number(2))
     #expect(actions.compactMap(\.toShow?.state) == [.document(7, "1")])
     endShowing(actions, in: &replica, outcome: .shown)
@@ -228,20 +228,20 @@ struct ReplicaRefusedChangesTests {
     #expect(!replica.hasPendingChange)
   }
 
-  @Test("A change to a locked value is checked after the closure, whichever is reported first")
+  @Test("A change to a locked value is tried after the closure, whichever is reported first")
   func locked() {
     for isUnlockedFirst in [false, true] {
       var replica = Replica.live(at: 7, "1")
       _ = replica.disconnected(.lost)
       _ = replica.changed()
-      #expect(checks(&replica))
+      #expect(beginsTrial(&replica))
       if isUnlockedFirst { #expect(replica.unlocked() == []) }
       #expect(replica.locked() == [])
       if !isUnlockedFirst {
-        #expect(!checks(&replica))
+        #expect(!beginsTrial(&replica))
         #expect(replica.unlocked() == [])
       }
-      #expect(checks(&replica))
+      #expect(beginsTrial(&replica))
     }
   }
 }

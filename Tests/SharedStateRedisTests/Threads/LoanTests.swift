@@ -29,7 +29,7 @@ struct LoanTests {
           while connection.borrowed.load(ordering: .sequentiallyConsistent) < enough {
             guard connection.loan.borrow() else { await Task.yield(); continue }
             connection.use()
-            connection.loan.giveBack()
+            connection.loan.release()
             connection.borrowed.add(1, ordering: .sequentiallyConsistent)
           }
         }
@@ -38,7 +38,7 @@ struct LoanTests {
         while connection.borrowed.load(ordering: .sequentiallyConsistent) < enough {
           connection.loan.offer()
           await Task.yield()
-          connection.loan.takeBack()
+          connection.loan.reclaim()
           connection.use()
         }
       }
@@ -55,10 +55,10 @@ struct LoanTests {
     #expect(loan.borrow())
     #expect(!loan.isOffered)
     #expect(!loan.borrow())
-    loan.giveBack()
+    loan.release()
     #expect(loan.borrow())
-    loan.giveBack()
-    loan.takeBack()
+    loan.release()
+    loan.reclaim()
     #expect(!loan.borrow())
   }
 }

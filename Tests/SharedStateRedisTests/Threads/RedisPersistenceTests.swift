@@ -37,17 +37,17 @@ struct RedisPersistenceTests {
     #expect(box.observedStatus.saveError == nil)
   }
 
-  @Test("A watch that ends late does not end the newer one")
-  func lateEndOfWatch() throws {
+  @Test("A notice that ends late does not end the newer one")
+  func lateEndOfNotice() throws {
     let store = RedisStore.inProcess()
     defer { store.stop() }
     let (box, _) = make(store)
-    let watch = try #require(box.mutationWatch)
+    let watch = try #require(box.mutationNotice)
     _ = box.snapshot { _ in }
-    box.endMutationWatch(watch)
-    let newer = try #require(box.mutationWatch)
-    box.endMutationWatch(newer)
-    #expect(box.mutationWatch == nil)
+    box.endMutationNotice(notice)
+    let newer = try #require(box.mutationNotice)
+    box.endMutationNotice(newer)
+    #expect(box.mutationNotice == nil)
   }
 
   @Test("Saving after a shutdown throws an error and does not keep the store alive", .timeLimit(.minutes(5)))

@@ -190,7 +190,7 @@ struct LockedValueTests {
     #expect(snapshots.values == [])
     held.end()
     await until("the snapshots", snapshots.values, is: [[0, 1]])
-    #expect(box.mutationWatch != nil)
+    #expect(box.mutationNotice != nil)
   }
 
   @Test("The status is set and read during a closure")

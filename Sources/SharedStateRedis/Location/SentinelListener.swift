@@ -1,7 +1,7 @@
 import Foundation
 
 /// The thread that listens to one Sentinel at a time, and reports when it announces another primary.
-struct SentinelWatch: Sendable {
+struct SentinelListener: Sendable {
   private let resolver: SentinelResolver
 
   private static let channel = "+switch-master"

@@ -1,7 +1,7 @@
 import DequeModule
 
 /// The pace at which a link compares its values with the stored ones.
-struct Verifications: Sendable {
+struct Checks: Sendable {
   typealias ReplicaID = LinkState.ReplicaID
 
   /// How long invalidations are collected.

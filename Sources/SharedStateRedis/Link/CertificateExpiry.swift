@@ -23,15 +23,15 @@ extension RedisStore.Certificate {
 ///
 /// A resumed TLS session verifies no certificate. So running services go on after a certificate has expired, until the
 /// server restarts; then all of them fail.
-struct CertificateWatch: Sendable {
-  private struct Watched: Sendable {
+struct CertificateExpiry: Sendable {
+  private struct Entry: Sendable {
     let known: KnownCertificate
     /// What is said next; `nil`: everything was said.
     var next: RedisStore.Certificate.Notice? = .expiresSoon
 
     var nextAt: Instant? {
       switch next {
-      case .expiresSoon: known.expiresAt + (.zero - CertificateWatch.notice)
+      case .expiresSoon: known.expiresAt + (.zero - CertificateExpiry.notice)
       case .hasExpired: known.expiresAt
       case nil: nil
       }
@@ -41,17 +41,17 @@ struct CertificateWatch: Sendable {
   /// How long before a certificate expires that is said.
   static let notice = Duration.seconds(86_400)
 
-  private var watched: [Watched] = []
+  private var entries: [Entry] = []
   /// When there is something to say; `nil`: never.
   private(set) var next: Instant?
 
-  var certificates: [RedisStore.Certificate] { watched.map(\.known.certificate) }
+  var certificates: [RedisStore.Certificate] { entries.map(\.known.certificate) }
 
   /// A connection was made with these certificates. What was said about one of them is not said again.
   mutating func connected(with known: [KnownCertificate]) {
-    watched = known.map { known in
-      var new = Watched(known: known)
-      if let before = watched.first(where: { $0.known.certificate == known.certificate }) { new.next = before.next }
+    entries = known.map { known in
+      var new = Entry(known: known)
+      if let before = entries.first(where: { $0.known.certificate == known.certificate }) { new.next = before.next }
       return new
     }
     plan()
@@ -61,13 +61,13 @@ struct CertificateWatch: Sendable {
   mutating func takeNotices(now: Instant) -> [(RedisStore.Certificate, RedisStore.Certificate.Notice)] {
     guard let next, next <= now else { return [] }
     defer { plan() }
-    return watched.indices.compactMap { index in
-      guard let at = watched[index].nextAt, at <= now else { return nil }
-      let hasExpired = watched[index].known.expiresAt <= now
-      watched[index].next = hasExpired ? nil : .hasExpired
-      return (watched[index].known.certificate, hasExpired ? .hasExpired : .expiresSoon)
+    return entries.indices.compactMap { index in
+      guard let at = entries[index].nextAt, at <= now else { return nil }
+      let hasExpired = entries[index].known.expiresAt <= now
+      entries[index].next = hasExpired ? nil : .hasExpired
+      return (entries[index].known.certificate, hasExpired ? .hasExpired : .expiresSoon)
     }
   }
 
-  private mutating func plan() { next = watched.compactMap(\.nextAt).min() }
+  private mutating func plan() { next = entries.compactMap(\.nextAt).min() }
 }

@@ -6,8 +6,8 @@ import Synchronization
 /// not delivered.
 ///
 /// A store with an undelivered change is still alive, because the change keeps its share alive: see ``Link``.
-final class ExitWatch: Sendable {
-  static let shared = ExitWatch()
+final class ExitHandler: Sendable {
+  static let shared = ExitHandler()
 
   private struct Entry {
     weak var store: RedisStore?
@@ -18,7 +18,7 @@ final class ExitWatch: Sendable {
   private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
 
   private init() {
-    atexit { ExitWatch.shared.end() }
+    atexit { ExitHandler.shared.end() }
   }
 
   func add(_ store: RedisStore) {

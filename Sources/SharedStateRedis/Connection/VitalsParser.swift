@@ -3,7 +3,7 @@
 /// The origin of a primary's data shows whether data of another server took the place of its own in this run. What it
 /// has received from primaries is counted since Redis 7.0, and constant once it is a primary. CONFIG RESETSTAT sets the
 /// count to zero; then, as before 7.0, the history that it has left shows it, until its backlog is discarded.
-struct VitalsReport: Equatable, Sendable {
+struct VitalsParser: Equatable, Sendable {
   /// The run of the server; `nil`: it is unknown, or may be another one for each request.
   var runID: String?
   private var isPrimary = false

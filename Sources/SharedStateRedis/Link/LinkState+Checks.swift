@@ -14,7 +14,7 @@ extension LinkState {
   mutating func invalidated(_ keys: [String]?, now: Instant) {
     online?.tracking.reported()
     guard let keys else {
-      online?.verifications.requestWhole()
+      online?.checks.requestWhole()
       return takeWhole(now: now)
     }
     // Periodic comparison finds the edits instead.
@@ -34,11 +34,11 @@ extension LinkState {
     }
   }
 
-  /// Looks at all values if that is due.
+  /// Checks all values if that is due.
   private mutating func takeWhole(now: Instant) {
-    if online?.verifications.takeWhole(now: now) ?? false {
+    if online?.checks.takeWhole(now: now) ?? false {
       for id in members.ids { compare(id, now: now) }
-    } else if online?.verifications.isWholeDue ?? false {
+    } else if online?.checks.isWholeDue ?? false {
       wake()
     }
   }
@@ -48,7 +48,7 @@ extension LinkState {
     // Behind a message, the server reports the write if it reports each one, unless there was none: an adoption does
     // not write the value, and the deletion of a value that is gone does not either.
     let isOfWrite = message.meta.kind == .set ? !message.meta.isForeign : members[id]?.hasDocument ?? false
-    let until = reportsEachWrite && isOfWrite ? now + Verifications.explanation : nil
+    let until = reportsEachWrite && isOfWrite ? now + Checks.explanation : nil
     if members[id]?.online?.reading.explain(until: until) ?? false { trackAgain(id, now: now) }
   }
 
@@ -60,19 +60,19 @@ extension LinkState {
   /// second are tracked together.
   private mutating func trackAgain(_ id: ReplicaID, now: Instant) {
     guard !reportsEachWrite, members[id]?.online?.reading.queueTracking() ?? false else { return }
-    let pause = Verifications.trackingPause * Double.random(in: 0.75..<1.25, using: &random)
-    if online?.verifications.trackAgain(id, at: now + pause) ?? false { wake() }
+    let pause = Checks.trackingPause * Double.random(in: 0.75..<1.25, using: &random)
+    if online?.checks.trackAgain(id, at: now + pause) ?? false { wake() }
   }
 
   /// A change of this service has taken effect. If the value is not tracked at the moment, as shortly after a change of
-  /// another service, nothing reports an edit that follows, and only the author looks for one.
+  /// another service, nothing reports an edit that follows, and only the author checks.
   mutating func committedUntracked(_ id: ReplicaID, now: Instant) {
     guard online?.tracking.state == .on, members[id]?.online?.reading.isTrackingQueued ?? false else { return }
     checkOwn(id, now: now)
   }
 
   private mutating func takeUntracked(into work: inout Work, now: Instant) {
-    while let queued = online?.verifications.takeUntracked(LinkState.keysInOneRead, now: now) {
+    while let queued = online?.checks.takeUntracked(LinkState.keysInOneRead, now: now) {
       var (ids, names, existing): ([ReplicaID], [KeyNames], Int) = ([], [], 0)
       for id in queued {
         guard let name = members[id]?.takeUntracked() else { continue }
@@ -96,7 +96,7 @@ extension LinkState {
 
   /// Performs what is due.
   mutating func takeAgenda(now: Instant) {
-    if online?.tracking.takeSilence(now: now) ?? false { report(.trackingSilent, once: .trackingSilent) }
+    if online?.tracking.takeSilence(now: now) ?? false { emit(.trackingSilent, once: .trackingSilent) }
     for (certificate, notice) in certificates.takeNotices(now: now) { emit(.certificate(certificate, notice)) }
     online?.agenda.begin(now: now)
     while let item = online?.agenda.popDue(now: now) {
@@ -141,13 +141,13 @@ extension LinkState {
   private mutating func want(_ id: ReplicaID, _ depth: ReadState.Depth?, _ priority: Reads.Priority, now: Instant) {
     guard members[id]?.online?.reading.want(depth, priority) ?? false else { return }
     if online?.reads.first(priority) == nil {
-      var pause = Verifications.pause
+      var pause = Checks.pause
       if priority == .check {
-        // Of many services that learn of one edit, the first to look adopts it, and the others learn of the adoption.
+        // Of many services that learn of one edit, the first to read it adopts it, and the others learn of the adoption.
         pause = pause * (online?.tracking.pauseFactor(for: detecting) ?? 1)
         pause = pause * Double.random(in: 0.5..<1.1, using: &random)
       }
-      online?.verifications.collect(priority, for: pause, now: now)
+      online?.checks.collect(priority, for: pause, now: now)
       wake()
     }
     online?.reads.append(id, priority)
@@ -157,16 +157,16 @@ extension LinkState {
     takeUntracked(into: &work, now: now)
     takeOverdue(now: now)
     takeWhole(now: now)
-    guard online?.verifications.mayBegin(now: now) ?? false else { return }
+    guard online?.checks.mayBegin(now: now) ?? false else { return }
     // The two queues take turns if both are due, so that neither waits forever.
-    if !(online?.verifications.wasOwn ?? false), checkOwn(into: &work, now: now) { return }
+    if !(online?.checks.wasOwn ?? false), checkOwn(into: &work, now: now) { return }
     if let batch = takeSummaries(.check, now: now) { return check(batch, into: &work, now: now) }
     if checkOwn(into: &work, now: now) { return }
     if let batch = takeSummaries(.comparison, now: now) { check(batch, into: &work, now: now) }
   }
 
   private mutating func check(_ batch: SummaryBatch, into work: inout Work, now: Instant) {
-    online?.verifications.begin(isOwn: false)
+    online?.checks.begin(isOwn: false)
     summarize(batch, isCheck: true, into: &work, now: now)
   }
 
@@ -174,10 +174,10 @@ extension LinkState {
   ///
   /// - Returns: Whether there was any.
   private mutating func checkOwn(into work: inout Work, now: Instant) -> Bool {
-    guard online?.verifications.mayBeginOwn(now: now) ?? false, let own = takeOwnChecks(now: now) else { return false }
+    guard online?.checks.mayBeginOwn(now: now) ?? false, let own = takeOwnChecks(now: now) else { return false }
     let requests = own.comparisons.count + (own.summaries.isEmpty ? 0 : 1)
-    online?.verifications.begin(isOwn: true, requests: requests)
-    online?.verifications.tookOwn(own.comparisons.count + own.summaries.reads.count, now: now)
+    online?.checks.begin(isOwn: true, requests: requests)
+    online?.checks.tookOwn(own.comparisons.count + own.summaries.reads.count, now: now)
     for (id, names, bytes) in own.comparisons {
       let command = RedisRequest.Command.document(names, maximumBytes: 2 * bytes + Self.bytesOfSummary)
       request(.compare(id, bytes: bytes), command, on: .writer, into: &work, now: now)
@@ -188,7 +188,7 @@ extension LinkState {
 
   /// The document of a value that was most likely written here has arrived; `nil`: it is missing, or too large.
   mutating func compared(_ id: ReplicaID, with content: StoredValue.Content?, bytes: Int, now: Instant) {
-    online?.verifications.end(bytes: bytes + Self.bytesOfSummary, now: now)
+    online?.checks.end(bytes: bytes + Self.bytesOfSummary, now: now)
     if let member = members[id], member.replica.confirmed.content != content { check(id, .document, now: now) }
   }
 
@@ -242,12 +242,12 @@ extension LinkState {
     guard online?.tracking.state != .refused else { return }
     online?.tracking.refuse()
     wake()
-    report(.trackingRefused(error), once: .trackingRefused)
+    emit(.trackingRefused(error), once: .trackingRefused)
   }
 }
 
 extension LinkState.Member {
-  /// Takes the value out of the queue of those to be tracked again; `nil` if it was looked at meanwhile.
+  /// Takes the value out of the queue of those to be tracked again; `nil` if it was read meanwhile.
   fileprivate mutating func takeUntracked() -> KeyNames? {
     online?.reading.takeTracking() ?? false ? replica.names : nil
   }
@@ -260,6 +260,6 @@ extension LinkState.Member {
   fileprivate func chanceOfDocument(small: Int) -> Double {
     guard replica.policy.detectsForeignEdits else { return 1 }
     guard replica.size > small else { return 0 }
-    return Verifications.documentReaders / Double(max(1, listeners))
+    return Checks.documentReaders / Double(max(1, listeners))
   }
 }

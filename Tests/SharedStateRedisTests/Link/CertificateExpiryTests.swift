@@ -4,7 +4,7 @@ import Testing
 @testable import SharedStateRedis
 
 @Suite("The watch for certificates that expire", .timeLimit(.minutes(1)))
-struct CertificateWatchTests {
+struct CertificateExpiryTests {
   private let start = Instant.now
   private let day = Duration.seconds(86_400)
 
@@ -14,40 +14,40 @@ struct CertificateWatchTests {
   }
 
   /// What is said at a moment.
-  private func said(_ watch: inout CertificateWatch, at now: Instant) -> [String] {
-    watch.takeNotices(now: now).map { "\($0.0.holder) \($0.1)" }
+  private func said(_ expiry: inout CertificateExpiry, at now: Instant) -> [String] {
+    expiry.takeNotices(now: now).map { "\($0.0.holder) \($0.1)" }
   }
 
   @Test("A certificate is warned of once a day before it expires, and once when it has, whoever reconnects meanwhile")
   func once() throws {
     let server = certificate(.server, after: day * 3)
-    var watch = CertificateWatch()
-    watch.connected(with: [server, certificate(.own, after: day * 10)])
-    #expect(said(&watch, at: start) == [])
+    var expiry = CertificateExpiry()
+    expiry.connected(with: [server, certificate(.own, after: day * 10)])
+    #expect(said(&expiry, at: start) == [])
     let soon = start + day * 2 + .seconds(1)
-    let next = try #require(watch.next)
+    let next = try #require(expiry.next)
     #expect(next > start)
     #expect(next <= soon)
-    #expect(said(&watch, at: soon) == ["server expiresSoon"])
-    watch.connected(with: [server, certificate(.own, after: day * 10)])
-    #expect(said(&watch, at: soon) == [])
+    #expect(said(&expiry, at: soon) == ["server expiresSoon"])
+    expiry.connected(with: [server, certificate(.own, after: day * 10)])
+    #expect(said(&expiry, at: soon) == [])
     let late = start + day * 3 + .seconds(1)
-    #expect(said(&watch, at: late) == ["server hasExpired"])
-    watch.connected(with: [server, certificate(.own, after: day * 10)])
-    #expect(said(&watch, at: late) == [])
+    #expect(said(&expiry, at: late) == ["server hasExpired"])
+    expiry.connected(with: [server, certificate(.own, after: day * 10)])
+    #expect(said(&expiry, at: late) == [])
     // A new one is watched anew.
-    watch.connected(with: [certificate(.server, after: day * 4)])
-    #expect(said(&watch, at: late) == ["server expiresSoon"])
-    watch.connected(with: [])
-    #expect(watch.next == nil)
+    expiry.connected(with: [certificate(.server, after: day * 4)])
+    #expect(said(&expiry, at: late) == ["server expiresSoon"])
+    expiry.connected(with: [])
+    #expect(expiry.next == nil)
   }
 
   @Test("Of a certificate that has expired before it was seen, only that is said")
   func expired() {
-    var watch = CertificateWatch()
-    watch.connected(with: [certificate(.own, after: .seconds(-5))])
-    #expect(said(&watch, at: start + .seconds(1)) == ["own hasExpired"])
-    #expect(watch.next == nil)
+    var expiry = CertificateExpiry()
+    expiry.connected(with: [certificate(.own, after: .seconds(-5))])
+    #expect(said(&expiry, at: start + .seconds(1)) == ["own hasExpired"])
+    #expect(expiry.next == nil)
   }
 
   @Test("A link that is otherwise idle wakes at the moment when a certificate is to be warned of")

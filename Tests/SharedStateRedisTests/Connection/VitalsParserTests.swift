@@ -2,7 +2,7 @@
 import Testing
 
 @Suite("The vitals that a server reports", .timeLimit(.minutes(1)))
-struct VitalsReportTests {
+struct VitalsParserTests {
   private static let zeros = String(repeating: "0", count: 40)
 
   /// What a primary says in INFO.
@@ -10,22 +10,22 @@ struct VitalsReportTests {
     var run = "a"
     var role = "master"
     var id = "11111111aa"
-    var former = "\(VitalsReportTests.zeros)"
+    var former = "\(VitalsParserTests.zeros)"
     var offset = -1
     var received: Int? = 0
     var evictions = 0
     var session: UInt64 = 1
 
     var vitals: Vitals? {
-      var report = VitalsReport(runID: run)
-      report.take(
+      var parser = VitalsParser(runID: run)
+      parser.take(
         ServerInfo(
           "role:\(role)\r\nmaster_replid:\(id)\r\nmaster_replid2:\(former)\r\nsecond_repl_offset:\(offset)\r\n"
         )
       )
       let count = received.map { "\r\ntotal_net_repl_input_bytes:\($0)" } ?? ""
-      report.take(ServerInfo("evicted_keys:\(evictions)\(count)\r\n"))
-      var vitals = report.vitals
+      parser.take(ServerInfo("evicted_keys:\(evictions)\(count)\r\n"))
+      var vitals = parser.vitals
       if vitals?.session != nil { vitals?.session = session }
       return vitals
     }
@@ -82,22 +82,22 @@ struct VitalsReportTests {
     #expect(replica.changed { $0.received = 900 }.continues(replica) == true)
     // It is read at the primary next.
     #expect(replica.changed { ($0.role, $0.run) = ("master", "b") }.continues(replica) == true)
-    var report = VitalsReport()
-    report.take(
+    var parser = VitalsParser()
+    parser.take(
       ServerInfo("role:master\r\nmaster_replid:11111111aa\r\nmaster_replid2:\(Self.zeros)\r\nsecond_repl_offset:-1\r\n")
     )
-    #expect(report.vitals?.era == Era(0x1111_1111))
+    #expect(parser.vitals?.era == Era(0x1111_1111))
   }
 
   @Test("Vitals whose name of the history is refused are unknown, and a refused count of evictions is none")
   func refusals() {
-    var report = VitalsReport(runID: "a")
-    report.take(ServerInfo("role:master\r\nmaster_replid:11111111aa\r\nevicted_keys:5\r\n"))
-    #expect(report.vitals?.evictions == 5)
-    report.lose(.statistics, .permissionDenied(operation: "INFO"))
-    #expect(report.vitals?.evictions == nil)
-    report.lose(.replication, .serverError(code: "BUSY"))
-    #expect(report.vitals == nil)
-    #expect(report.refusal == .serverError(code: "BUSY"))
+    var parser = VitalsParser(runID: "a")
+    parser.take(ServerInfo("role:master\r\nmaster_replid:11111111aa\r\nevicted_keys:5\r\n"))
+    #expect(parser.vitals?.evictions == 5)
+    parser.lose(.statistics, .permissionDenied(operation: "INFO"))
+    #expect(parser.vitals?.evictions == nil)
+    parser.lose(.replication, .serverError(code: "BUSY"))
+    #expect(parser.vitals == nil)
+    #expect(parser.refusal == .serverError(code: "BUSY"))
   }
 }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("Verifications of a link", .timeLimit(.minutes(5)))
-struct LinkVerificationTests {
+@Suite("Checks of a link", .timeLimit(.minutes(5)))
+struct LinkCheckTests {
   private let start = Instant.now
 
   @Test("Bounded: an expiring value is checked once after its last change, however many changes there were")
