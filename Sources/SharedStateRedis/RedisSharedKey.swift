@@ -137,7 +137,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       conflict: ConflictPolicy = .merge,
       removal: RemovalPolicy = .laterWins,
       timeToLive: Duration? = nil,
-      maximumBytes: Int = 1 << 20,
+      maximumBytes: Int = DocumentLimit.standard,
       encoder: JSONEncoder = .init(),
       decoder: JSONDecoder = .init(),
       usesArraysForDictionaries: Bool = false,

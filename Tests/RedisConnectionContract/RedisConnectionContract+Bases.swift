@@ -70,7 +70,7 @@ extension RedisConnectionContract {
     _ content: StoredValue.Content?,
     _ what: String
   ) throws {
-    guard case .base(let found) = try client.request(.document(names, maximumBytes: 5))[0] else {
+    guard case .document(let found) = try client.request(.document(names, maximumBytes: 5))[0] else {
       throw Violation("the question for a document is not answered with one")
     }
     try expect(found, is: content, "the document \(what)")
@@ -83,7 +83,7 @@ extension RedisConnectionContract {
     _ what: String,
     maximumBytes: Int = 1 << 20
   ) throws {
-    guard case .base(let found) = try client.request(.base(key: key, maximumBytes: maximumBytes))[0] else {
+    guard case .document(let found) = try client.request(.base(key: key, maximumBytes: maximumBytes))[0] else {
       throw Violation("the question for a base is not answered with one")
     }
     try expect(found, is: content, "the base \(what)")

@@ -7,7 +7,7 @@ extension RedisConnectionContract {
       let names = scene.names()
       let tracked = try Tracked(scene, prefix: nil)
       try tracked.client.commit(names, .text("1"))
-      guard case .base(.document) = try tracked.client.request(.document(names, maximumBytes: 10))[0] else {
+      guard case .document(.document) = try tracked.client.request(.document(names, maximumBytes: 10))[0] else {
         throw Violation("a document is not read alone")
       }
       try expect(tracked.told(), is: [], "what is told before anything is written")

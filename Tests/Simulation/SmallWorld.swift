@@ -504,7 +504,7 @@ struct SmallWorld {
       switch reply {
       case .values(let values): hasher.combine(values)
       case .summaries(let summaries): hasher.combine(summaries)
-      case .base(let content): hasher.combine(content)
+      case .document(let content): hasher.combine(content)
       case .commit(let reply): hasher.combine(reply)
       case .failure(let error): hasher.combine(error)
       case .vitals(let vitals): hasher.combine(vitals)

@@ -45,7 +45,8 @@ public struct AssertionEffect: Sendable {
     check(condition, message, fileID, filePath, line, column)
   }
 
-  fileprivate static func reporting(_ kind: String) -> Self {
+  /// Reports a false condition as an issue.
+  static func reporting(_ kind: String) -> Self {
     Self { condition, message, fileID, filePath, line, column in
       guard !condition() else { return }
       let text = message()

@@ -1,5 +1,3 @@
-import IssueReporting
-
 /// Says that code was reached that must not be, as the dependency `assertionFailure`.
 ///
 /// ```swift
@@ -54,14 +52,8 @@ extension DependencyValues {
       Swift.assertionFailure(message(), file: filePath, line: line)
     }
     static let testValue = AssertionFailureEffect { message, fileID, filePath, line, column in
-      let text = message()
-      reportIssue(
-        text.isEmpty ? "Assertion failed." : "Assertion failed: \(text)",
-        fileID: fileID,
-        filePath: filePath,
-        line: line,
-        column: column
-      )
+      let effect = AssertionEffect.reporting("Assertion")
+      effect(false, message(), fileID: fileID, filePath: filePath, line: line, column: column)
     }
   }
 }

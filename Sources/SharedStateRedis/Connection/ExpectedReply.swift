@@ -15,8 +15,8 @@ enum ExpectedReply {
   case trackedAgain(id: UInt64)
   /// A reply that contains nothing new.
   case ignored
-  /// A kept document of at most so many bytes.
-  case base(id: UInt64, maximumBytes: Int)
+  /// A document of at most so many bytes.
+  case document(id: UInt64, maximumBytes: Int)
   case values(PendingRead)
   /// The parts of summaries, in this order: each length, all metas, and all numbers of listeners if they are requested.
   case length(PendingSummaries)
@@ -51,7 +51,7 @@ enum ExpectedReply {
     case .rights: .user
     // It may have been replaced by hand.
     case .secret: .values(of: 1)
-    case .base(_, let maximumBytes): .document(bytes: maximumBytes)
+    case .document(_, let maximumBytes): .document(bytes: maximumBytes)
     case .values(let read), .value(let read, _): read.bound
     case .metas(let pending), .listeners(let pending): .metas(of: pending.keys.count)
     case .commit(let batch, let index, _): batch[index].bound ?? .commits(1)

@@ -157,7 +157,7 @@ final class HiredisConnection: RedisConnection {
     case .base(let key, let maximumBytes):
       requirePurpose(.writer)
       encoder.read(key, maximumBytes: maximumBytes)
-      expectedReplies.append(.base(id: id, maximumBytes: maximumBytes))
+      expectedReplies.append(.document(id: id, maximumBytes: maximumBytes))
     case .document(let key, let maximumBytes):
       requirePurpose(.writer)
       if tracksReads {
@@ -165,7 +165,7 @@ final class HiredisConnection: RedisConnection {
         expectedReplies.append(.ignored)
       }
       encoder.read(key.value, maximumBytes: maximumBytes)
-      expectedReplies.append(.base(id: id, maximumBytes: maximumBytes))
+      expectedReplies.append(.document(id: id, maximumBytes: maximumBytes))
     case .commit(let commit):
       addCommit(commit, batch, index, ScriptAttempt(), isStaged: false)
     case .restore:
@@ -285,13 +285,13 @@ final class HiredisConnection: RedisConnection {
       break
     case .trackedAgain(let id):
       answer(id, Self.failure(reply, "EXISTS") ?? .existing(Int(clamping: reply.integer)))
-    case .base(let id, let maximumBytes):
+    case .document(let id, let maximumBytes):
       switch (reply.kind, Self.error(reply, "GETRANGE")) {
-      case (.error, .serverError(code: "WRONGTYPE")): answer(id, .base(nil))
+      case (.error, .serverError(code: "WRONGTYPE")): answer(id, .document(nil))
       case (_, let error?): answer(id, .failure(error))
       default:
         let content = reply.kind == .string ? KeptBase.content(reply.data, maximumBytes: maximumBytes) : nil
-        answer(id, .base(content))
+        answer(id, .document(content))
       }
     case .values(let read):
       try handleValues(of: read, reply)

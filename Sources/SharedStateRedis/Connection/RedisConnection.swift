@@ -131,10 +131,10 @@ struct RedisRequest: Sendable {
     case trackAgain([KeyNames])
     /// Reads values and metas of some keys, each pair at one moment.
     case read([KeyNames])
-    /// Reads the document of a value without its meta, if it has at most so many bytes; answered like a base. From then
-    /// on the value is tracked, where tracking is requested key by key.
+    /// Reads the document of a value without its meta, if it has at most so many bytes. From then on the value is
+    /// tracked, where tracking is requested key by key.
     case document(KeyNames, maximumBytes: Int)
-    /// Reads the document that this key keeps, if it has at most so many bytes.
+    /// Reads the document that this key keeps, if it has at most so many bytes; answered with a document.
     case base(key: String, maximumBytes: Int)
     /// Runs the commit script.
     case commit(Commit)
@@ -172,8 +172,8 @@ enum RedisReply: Sendable {
   case values([StoredValue])
   /// One for each key of the request, in its order.
   case summaries([StoredSummary])
-  /// A kept document, or that the value was deleted; `nil`: the server has not kept it.
-  case base(StoredValue.Content?)
+  /// A document; for a kept one, also that the value was deleted; `nil`: the server does not have it.
+  case document(StoredValue.Content?)
   case commit(CommitReply)
   /// Why too few replicas have what the connection has written; `nil`: enough have it.
   case replicas(ReplicaShortage?)

@@ -18,7 +18,7 @@ package struct ReplyBound: Equatable, Sendable {
   /// The longest string that a server allows by default, with its framing.
   private static let stringBytes = 536_870_912 + 65_536
   /// The largest value that a key's options allow by default, with its framing.
-  private static let valueBytes = 1_048_576 + 65_536
+  private static let valueBytes = DocumentLimit.standard + 65_536
 
   /// The size of a meta, or a channel, with its framing, unless it was written by hand.
   private static let metaBytes = 4_096

@@ -306,10 +306,10 @@ package struct InProcessServer: Sendable {
     case .document(let names, let maximumBytes):
       guard faults.permits(key: names.value) else { return .failure(Self.denied("GETRANGE", .key)) }
       track([names], by: id)
-      return .base(KeptBase.content(keyspace.string(names.value, at: now), maximumBytes: maximumBytes))
+      return .document(KeptBase.content(keyspace.string(names.value, at: now), maximumBytes: maximumBytes))
     case .base(let key, let maximumBytes):
       guard faults.permits(key: key) else { return .failure(Self.denied("GETRANGE", .key)) }
-      return .base(KeptBase.content(keyspace.string(key, at: now), maximumBytes: maximumBytes))
+      return .document(KeptBase.content(keyspace.string(key, at: now), maximumBytes: maximumBytes))
     case .commit(var commit):
       if faults.refusesBases {
         (commit.base, commit.kept) = (nil, [])

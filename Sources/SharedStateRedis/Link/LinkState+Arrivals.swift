@@ -99,12 +99,12 @@ extension LinkState {
       online?.vitals.heard(heard)
     case (.ping, .pong), (.role, .pong), (.subscribeInvalidations, .subscribed), (.unsubscribe, .unsubscribed):
       break
-    case (.compare(let id, let bytes), .base(let content)):
+    case (.compare(let id, let bytes), .document(let content)):
       compared(id, with: content, bytes: bytes, now: now)
     case (.compare(let id, _), .failure(let error)) where !error.concernsConnection:
       online?.checks.isComparisonRefused = true
       compared(id, with: nil, bytes: 0, now: now)
-    case (.base(let id, let version), .base(let content)):
+    case (.base(let id, let version), .document(let content)):
       received(content, of: version, for: id)
     case (.base(let id, let version), .failure(let error)) where !error.concernsConnection:
       received(nil, of: version, for: id)

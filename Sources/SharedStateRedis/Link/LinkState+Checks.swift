@@ -195,13 +195,8 @@ extension LinkState {
   /// Anti-entropy: checks the values that were not read, for any reason, within the last interval.
   private mutating func takeOverdue(now: Instant) {
     guard let next = online?.antiEntropy.next, next <= now else { return }
-    while let id = online?.antiEntropy.popDue(now: now) {
-      guard let overdueAt = members[id]?.online?.reading.overdueAt(configuration.antiEntropy) else { continue }
-      guard overdueAt <= now else {
-        online?.antiEntropy.plan(id, at: overdueAt)
-        continue
-      }
-      online?.antiEntropy.plan(id, at: now + configuration.antiEntropy)
+    while let id = popOverdue(now: now) {
+      planAntiEntropy(of: id, at: now + configuration.antiEntropy)
       members[id]?.online?.reading.beginAntiEntropy()
       compare(id, now: now)
       // A missing permission may have been granted by now.
@@ -212,12 +207,23 @@ extension LinkState {
 
   /// A value is read for the first time on this connection. From now on, anti-entropy compares it.
   mutating func firstRead(of id: ReplicaID) {
-    guard let overdueAt = members[id]?.online?.reading.overdueAt(configuration.antiEntropy) else { return }
-    // Replicas may come and go within an interval.
-    if let planned = online?.antiEntropy.count, planned > 2 * members.count + 64 {
-      online?.antiEntropy.keep { [members] in members[$0] != nil }
-    }
-    online?.antiEntropy.plan(id, at: overdueAt)
+    if let moment = overdueAt(id) { planAntiEntropy(of: id, at: moment) }
+  }
+
+  private mutating func planAntiEntropy(of id: ReplicaID, at moment: Instant) {
+    let (count, overdueAt) = (members.count, overdueAt)
+    online?.antiEntropy.plan(id, at: moment, of: count, overdueAt: overdueAt)
+  }
+
+  private mutating func popOverdue(now: Instant) -> ReplicaID? {
+    let overdueAt = overdueAt
+    return online?.antiEntropy.popDue(now: now, overdueAt: overdueAt)
+  }
+
+  /// When a value has had nothing read for too long; `nil` if it was not read yet, or its replica has left. Not kept
+  /// while members change, which would copy them.
+  private var overdueAt: (ReplicaID) -> Instant? {
+    { [members, interval = configuration.antiEntropy] in members[$0]?.online?.reading.overdueAt(interval) }
   }
 
   /// Asks the server to report which keys are written, if any replica detects external edits.

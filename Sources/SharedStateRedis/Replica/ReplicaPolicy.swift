@@ -23,7 +23,7 @@ struct ReplicaPolicy: Equatable, Sendable {
     timeToLive: UInt64 = 0,
     detectsForeignEdits: Bool = true,
     access: RedisAccess = .readWrite,
-    maximumBytes: Int = 1 << 20,
+    maximumBytes: Int = DocumentLimit.standard,
     inlineLimit: Int = 8_192,
     replicas: RedisReplicas = 0,
     writer: String
@@ -38,4 +38,11 @@ struct ReplicaPolicy: Equatable, Sendable {
     self.replicas = replicas
     self.writer = writer
   }
+}
+
+/// The size of documents that a key allows.
+@usableFromInline
+enum DocumentLimit {
+  /// Unless the options of the key have another one, in bytes.
+  @usableFromInline static let standard = 1 << 20
 }

@@ -160,7 +160,7 @@ struct AnsweredLink {
     switch command {
     case .read(let names): .values(names.map { _ in StoredValue(meta: nil, content: .absent) })
     case .summarize(let names, _): .summaries(names.map { _ in StoredSummary(meta: nil, length: 0) })
-    case .document: .base(nil)
+    case .document: .document(nil)
     case .subscribe: .subscribed
     case .unsubscribe: .unsubscribed
     case .secret: .secret(nil)

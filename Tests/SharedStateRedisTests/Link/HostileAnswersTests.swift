@@ -98,7 +98,7 @@ struct HostileAnswersTests {
         return .values(names.map { _ in isHostile ? hostility.reading.value(count) : Stored.present.value(count) })
       case .summarize(let names, _):
         return .summaries(names.map { _ in StoredSummary(of: hostility.reading.value(count)) })
-      case .document: return .base(hostility.reading.value(count).content)
+      case .document: return .document(hostility.reading.value(count).content)
       case .commit: return hostility.commit.reply(hostility.conflicting, count)
       case .restore: return hostility.restore.reply(hostility.conflicting, count)
       default: return nil

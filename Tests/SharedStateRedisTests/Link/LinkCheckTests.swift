@@ -749,7 +749,7 @@ extension LinkState {
           reply = .existing(names.count)
         case .document(let names, _):
           looks.compared.append(names.value)
-          reply = .base(stored.content)
+          reply = .document(stored.content)
         case .read(let names):
           looks.read += names.map(\.value)
           reply = .values(names.map { _ in stored })

@@ -370,7 +370,7 @@ struct LinkRetryTests {
       switch command {
       case .read(let names): return .values(names.map { _ in stored })
       case .summarize(let names, _): return .summaries(names.map { _ in StoredSummary(of: stored) })
-      case .document: return .base(isKept ? stored.content : nil)
+      case .document: return .document(isKept ? stored.content : nil)
       case .vitals: return .vitals(Vitals(era: Era(1), evictions: evictions))
       case .restore(let restore):
         restores += 1

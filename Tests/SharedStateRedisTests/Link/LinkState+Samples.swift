@@ -67,7 +67,7 @@ extension LinkState {
           reply = .values(names.map { _ in stored })
         case .summarize(let names, _):
           reply = .summaries(names.map { _ in StoredSummary(of: stored, listeners: listeners) })
-        case .document: reply = .base(stored.content)
+        case .document: reply = .document(stored.content)
         case .ping, .role: reply = .pong
         case .secret: reply = .secret(nil)
         case .vitals: reply = .vitals(latestVitals)
