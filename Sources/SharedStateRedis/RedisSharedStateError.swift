@@ -7,12 +7,31 @@ import SharedState
 /// none shows a value, so every error may be logged.
 public struct RedisSharedStateError: Error, Hashable, Sendable {
   /// The failure, with all known details.
-  let cause: Cause
+  private(set) var cause: Cause
   /// The snapshot that the value is shown from meanwhile; `nil`: it is not from one.
   private(set) var snapshot: ShownSnapshot?
+  /// The user that lacks a right; `nil`: it is not known, or this is another error.
+  private var account: Account?
 
   init(_ cause: Cause) {
     self.cause = cause
+  }
+
+  /// Compares what went wrong. The same right may be missing on one server after the other.
+  public static func == (lhs: Self, rhs: Self) -> Bool {
+    lhs.cause == rhs.cause && lhs.snapshot == rhs.snapshot
+  }
+
+  /// Hashes what went wrong.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(cause)
+    hasher.combine(snapshot)
+  }
+
+  /// A user on a server.
+  struct Account: Sendable {
+    let user: String
+    let server: String
   }
 
   /// A version that is shown from a snapshot.
@@ -446,6 +465,10 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
     return "\(causeDescription) The value is from the snapshot of \(date), revision \(revision)."
   }
 
+  private var user: String { account.map { "User '\(RedisName.printable($0.user))'" } ?? "The Redis user" }
+
+  private var onServer: String { account.map { " on \($0.server)" } ?? "" }
+
   private var causeDescription: String {
     switch cause {
     case .invalidURL(let reason):
@@ -478,9 +501,9 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
     case .sentinelPermissionDenied(let operation):
       "The user of a Sentinel lacks permission for the command \(operation). RedisAccess.sentinelRules lists its rights."
     case .permissionDenied(let operation, nil):
-      "The Redis user lacks permission for the command \(operation). Grant it with ACL SETUSER."
+      "\(user) lacks permission for the command \(operation)\(onServer). Grant it with ACL SETUSER."
     case .permissionDenied(let operation, let subject?):
-      "The Redis user lacks permission for \(subject) (\(operation)). "
+      "\(user) lacks permission for \(subject) (\(operation))\(onServer). "
         + (subject.granted.map { "It may access \($0). " } ?? "") + "Add a pattern with ACL SETUSER."
     case .notPrimary:
       "The Redis server is a replica. Connect to its primary."
@@ -578,14 +601,28 @@ extension RedisSharedStateError {
   func concerning(_ name: String?, _ names: [String]) -> Self {
     guard case .permissionDenied(let operation, var subject?) = cause else { return self }
     (subject.name, subject.names) = (name, names)
-    return Self(.permissionDenied(operation: operation, subject: subject))
+    return replacing(.permissionDenied(operation: operation, subject: subject))
   }
 
   /// Adds the patterns of the keys that the user may access.
   func granting(_ patterns: String) -> Self {
     guard case .permissionDenied(let operation, var subject?) = cause else { return self }
     subject.granted = patterns
-    return Self(.permissionDenied(operation: operation, subject: subject))
+    return replacing(.permissionDenied(operation: operation, subject: subject))
+  }
+
+  private func replacing(_ cause: Cause) -> Self {
+    var error = self
+    error.cause = cause
+    return error
+  }
+
+  /// Adds the user that lacks the right, and its server, to an error about rights.
+  func denied(to account: Account?) -> Self {
+    guard case .permissionDenied = cause else { return self }
+    var error = self
+    error.account = account
+    return error
   }
 
   /// What the user lacks the right for; `nil`: it is no key or channel, or this is another error.

@@ -43,6 +43,27 @@ struct RedisSharedStateErrorTests {
     #expect(silent.code == .timedOut)
   }
 
+  @Test("An error about a missing right names the user and the server, which make it no other error")
+  func account() {
+    let account = RedisSharedStateError.Account(user: "reader", server: "redis:6379")
+    let command = RedisSharedStateError.permissionDenied(operation: "INFO")
+    #expect(command.description == "The Redis user lacks permission for the command INFO. Grant it with ACL SETUSER.")
+    #expect(
+      command.denied(to: account).description
+        == "User 'reader' lacks permission for the command INFO on redis:6379. Grant it with ACL SETUSER."
+    )
+    #expect(command.denied(to: account) == command)
+    #expect(command.denied(to: account).hashValue == command.hashValue)
+
+    let key = RedisSharedStateError(.permissionDenied(operation: "MGET", subject: DeniedSubject(.key)))
+    let named = key.denied(to: account).concerning("flags", ["shop:flags"]).granting("~open")
+    #expect(
+      named.description == "User 'reader' lacks permission for the key 'shop:flags' (MGET) on redis:6379. "
+        + "It may access ~open. Add a pattern with ACL SETUSER."
+    )
+    #expect(RedisSharedStateError.stopped.denied(to: account).description == RedisSharedStateError.stopped.description)
+  }
+
   @Test("An error can be caught by its code")
   func pattern() {
     func caught(_ error: any Error) -> Bool {

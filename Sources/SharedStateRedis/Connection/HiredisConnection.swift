@@ -6,8 +6,8 @@ final class HiredisConnection: RedisConnection {
   let stream: RedisStream
   let facts: ServerFacts
   private let purpose: ConnectionPurpose
-  /// The name of the connection's user on the server.
-  private let user: String
+  /// The connection's user on the server; `nil`: the default one.
+  private let account: RedisSharedStateError.Account?
   private let access: RedisAccess
   /// Whether the server does not let the user ask what it may access.
   private var hidesRights = false
@@ -44,13 +44,13 @@ final class HiredisConnection: RedisConnection {
   init(
     stream: RedisStream,
     purpose: ConnectionPurpose,
-    user: String = "default",
+    account: RedisSharedStateError.Account? = nil,
     access: RedisAccess = .readWrite,
     digests: ScriptDigests,
     dialect: Dialect = .single,
     facts: ServerFacts
   ) {
-    self.user = user
+    self.account = account
     self.access = access
     self.stream = stream
     self.facts = facts
@@ -215,14 +215,16 @@ final class HiredisConnection: RedisConnection {
   }
 
   func answer(_ id: UInt64, _ reply: RedisReply) {
+    guard case .failure(let error) = reply else { return events.append(.reply(id: id, reply)) }
+    let refusal = error.denied(to: account)
     // A subscriber may not ask. A request for several values is split, and the values are refused one by one.
-    if purpose == .writer, !hidesRights, case .failure(let error) = reply, let subject = error.deniedSubject,
-      subject.kind == .key, !subject.names.isEmpty
+    if purpose == .writer, !hidesRights, let subject = refusal.deniedSubject, subject.kind == .key,
+      !subject.names.isEmpty
     {
-      encoder.rights(of: user)
-      expectedReplies.append(.rights(id: id, error))
+      encoder.rights(of: account?.user ?? "default")
+      expectedReplies.append(.rights(id: id, refusal))
     } else {
-      events.append(.reply(id: id, reply))
+      events.append(.reply(id: id, .failure(refusal)))
     }
   }
 

@@ -133,8 +133,14 @@ final class HiredisConnector: RedisConnector {
     let (dialed, deadlineThen) = (Instant.now, deadline)
     let stream = RedisStream(transport: try dialer.dial(endpoint, until: &deadline), traffic: traffic)
     let lookUp = deadline - deadlineThen
-    let handshake = try shakeHands(over: stream, purpose, as: credentials, until: deadline) { [resolver] in
-      resolver.isCurrent(endpoint)
+    let account = RedisSharedStateError.Account(user: credentials?.user ?? "default", server: "\(endpoint)")
+    let handshake: Handshake
+    do throws(RedisSharedStateError) {
+      handshake = try shakeHands(over: stream, purpose, as: credentials, until: deadline) { [resolver] in
+        resolver.isCurrent(endpoint)
+      }
+    } catch {
+      throw error.denied(to: account)
     }
     var facts = handshake.facts
     facts.opening = .now - dialed - lookUp
@@ -143,7 +149,7 @@ final class HiredisConnector: RedisConnector {
     return HiredisConnection(
       stream: stream,
       purpose: purpose,
-      user: credentials?.user ?? "default",
+      account: account,
       access: configuration.access,
       digests: handshake.digests,
       dialect: handshake.dialect,

@@ -74,7 +74,7 @@ extension LinkState.Effect {
     case wroteSnapshot(Bool)
   }
 
-  /// The owner of the user code that effects call. Slow code holds up only the effects of its own owner.
+  /// The owner of the user code that effects call. Slow code blocks only the effects of its own owner.
   enum Owner: Hashable, Sendable {
     case value(LinkState.ReplicaID)
     /// A waiter for a value that is not shared.

@@ -137,7 +137,7 @@ extension Link {
     guarded.withLock { guarded in
       guarded.state.heldUp(by: error)
       for effect in guarded.state.takeEffects() {
-        // It must not wait for what is held up.
+        // It must not wait for blocked code.
         if case .status(let id, _, _, _) = effect, queues.withLock({ $0.isBusy(.value(id)) }) {
           remaining.immediate.append(effect)
         } else {

@@ -337,7 +337,7 @@ struct Replica: Sendable {
     confirmed.snapshotDate.map { error.showing(snapshotOf: $0, confirmed.revision) } ?? error
   }
 
-  /// The thread that serves the value is held up, or is not any more (`nil`).
+  /// The thread that serves the value is blocked, or no longer (`nil`).
   mutating func heldUp(by error: RedisSharedStateError?) -> [Action] {
     guard let error else { return advance() }
     reports.loadStatusChanged()

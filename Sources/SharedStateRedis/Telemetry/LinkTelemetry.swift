@@ -273,7 +273,7 @@ final class LinkTelemetry: Sendable {
     }
     guard isNews else { return }
     logger.warning(
-      "The system starts no more threads for this process. Until it does, slow code holds up other values.",
+      "The system starts no more threads for this process. Until it does, slow code blocks other values.",
       metadata: ["thread": "\(name)", "error": "\(RedisSharedStateError.outOfThreads(reason: refusal.reason))"]
     )
     count("refused_threads")

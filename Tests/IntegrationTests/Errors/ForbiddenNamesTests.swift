@@ -86,6 +86,8 @@ struct ForbiddenNamesTests {
       try await $closed.status { self.isForbidden($0.loadError) }
       let error = try #require($closed.loadError as? RedisSharedStateError)
       #expect(error.name == name && error.description.contains("'\(name)'") && !error.description.contains("open"))
+      #expect(error.description.hasPrefix("User 'bob' lacks permission for "))
+      #expect(error.description.contains(" on \(backend.server.url.dropFirst("redis://".count))"))
     }
     let asked = try backend.server.command("ACL", "LOG").elements.filter { entry in
       // 6.2 names the command only.

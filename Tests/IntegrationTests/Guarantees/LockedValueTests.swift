@@ -9,7 +9,7 @@ import Testing
 @Suite("Bounded: a value that is locked", .timeLimit(.minutes(5)), .endsStores)
 struct LockedValueTests {
   @Test(
-    "A locked value holds up no changes, saves or flushes of other values, local or remote",
+    "A locked value blocks no changes, saves or flushes of other values, local or remote",
     arguments: BackendKind.allCases
   )
   func others(kind: BackendKind) async throws {

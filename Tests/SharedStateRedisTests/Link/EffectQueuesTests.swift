@@ -309,7 +309,7 @@ struct EffectQueuesTests {
       #expect(script.next() == "\(effect) of value(\(id))")
       #expect(script.end(.value(id)) == [])
     }
-    // A waiter holds up nobody.
+    // A waiter blocks nobody.
     script.place(.resume([4], nil, of: id, []))
     #expect(script.immediate == ["resume"] && script.remaining.owners == [])
   }
