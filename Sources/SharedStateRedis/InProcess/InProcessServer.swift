@@ -310,10 +310,8 @@ package struct InProcessServer: Sendable {
     case .base(let key, let maximumBytes):
       guard faults.permits(key: key) else { return .failure(Self.denied("GETRANGE", .key)) }
       return .document(KeptBase.content(keyspace.string(key, at: now), maximumBytes: maximumBytes))
-    case .commit(var commit):
-      if faults.refusesBases {
-        (commit.base, commit.kept) = (nil, [])
-      } else if !faults.isReplica, faults.writeError == nil {
+    case .commit(let commit):
+      if !faults.isReplica, faults.writeError == nil {
         for kept in commit.kept where faults.permits(key: kept.key) { keyspace.keep(kept, at: now) }
       }
       return run(of: id, on: commit.names) { $0.commit(commit, at: $1) }

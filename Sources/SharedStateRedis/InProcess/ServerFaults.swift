@@ -23,8 +23,6 @@ package struct ServerFaults: Sendable {
   package var permittedChannels: String?
   /// Whether the server has become a replica.
   package var isReplica = false
-  /// Whether the server refuses COPY, and every write of a key that keeps a base.
-  package var refusesBases = false
   /// How many replicas have what is written; `nil`: as many as a client asks for.
   package var replicas: Int?
   /// Whether the server refuses INFO.
