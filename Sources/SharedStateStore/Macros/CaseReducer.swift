@@ -52,6 +52,18 @@ extension Store {
   }
 }
 
+/// Accepts a case that has a reducer, for the expansion of `@Reducer`.
+public func _$expectReducer<Value: Reducer, Root>(_ one: (Value) -> Root) {}
+
+/// Unavailable: the case has no reducer.
+@available(
+  *,
+  unavailable,
+  message: "A reducer is expected. Write '@ReducerCaseIgnored' in front of a case that has something else."
+)
+@_disfavoredOverload
+public func _$expectReducer<Value, Root>(_ one: (Value) -> Root) {}
+
 /// The feature of a state that is one of several; for any other state, a reducer that does nothing.
 @usableFromInline
 struct FeatureOfState<State: Sendable, Action: Sendable>: Reducer {

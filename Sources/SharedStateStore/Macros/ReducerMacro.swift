@@ -34,7 +34,7 @@
 /// <doc:MacrosByHand>.
 @attached(member, names: named(State), named(Action), named(body), named(CaseScope), named(scope))
 @attached(memberAttribute)
-@attached(extension, conformances: CaseReducer, Reducer)
+@attached(extension, conformances: CaseReducer, Reducer, names: named(_$expectReducers))
 public macro Reducer() = #externalMacro(module: "SharedStateStoreMacros", type: "ReducerMacro")
 
 /// Makes the state and the actions of a public feature `Sendable`. `@Reducer` writes it.
@@ -51,7 +51,7 @@ public macro _$Sendable() = #externalMacro(module: "SharedStateStoreMacros", typ
 /// ```
 @attached(member, names: named(State), named(Action), named(body), named(CaseScope), named(scope))
 @attached(memberAttribute)
-@attached(extension, conformances: CaseReducer, Reducer)
+@attached(extension, conformances: CaseReducer, Reducer, names: named(_$expectReducers))
 public macro Reducer(state: SynthesizedConformance..., action: SynthesizedConformance...) =
   #externalMacro(module: "SharedStateStoreMacros", type: "ReducerMacro")
 

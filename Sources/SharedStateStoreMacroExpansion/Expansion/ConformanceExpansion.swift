@@ -6,7 +6,7 @@ struct ConformanceExpansion {
     self.request = request
   }
 
-  func extensions() throws(ExpansionDiagnostic) -> String {
+  func extensions(members: [String] = []) throws(ExpansionDiagnostic) -> String {
     let missing = request.missingConformances
     guard let type = request.type, !missing.isEmpty else { return "" }
     let declaration = try request.parsed()
@@ -15,7 +15,8 @@ struct ConformanceExpansion {
     let conformances = missing.filter { isCaseReducer || $0.split(separator: ".").last != "CaseReducer" }
     guard !conformances.isEmpty else { return "" }
     let attributes = declaration.attributes(named: "available").map { $0.fragment.text + "\n" }.joined()
-    return "\(attributes)extension \(type): \(conformances.map(Self.qualified).joined(separator: ", ")) {}"
+    let head = "\(attributes)extension \(type): \(conformances.map(Self.qualified).joined(separator: ", ")) {"
+    return members.isEmpty ? head + "}" : ([head] + members.indented + ["}"]).joinedLines
   }
 
   /// The compiler passes names without modules, which a type of the user may hide.

@@ -119,8 +119,11 @@ enum Macro: String, CaseIterable, Sendable {
       return try ReducerExpansion(request).members()
     case (.reducer, "memberAttribute"):
       return try ReducerMemberExpansion(request).attributes()
-    case (.casePathable, "extension"), (.observableState, "extension"), (.reducer, "extension"),
-      (.sendable, "extension"):
+    case (.reducer, "extension"):
+      // The expansion of the members reports what is wrong.
+      let members = try? ReducerExpansion(request).membersOfExtension()
+      return try ConformanceExpansion(request).extensions(members: members ?? [])
+    case (.casePathable, "extension"), (.observableState, "extension"), (.sendable, "extension"):
       return try ConformanceExpansion(request).extensions()
     case (.observationStateIgnored, "accessor"), (.reducerCase, "peer"):
       // These attributes are only read by other macros.

@@ -63,7 +63,7 @@ struct ReducerExpansion {
       added.append(
         """
         @SharedStateStore.ObservableState
-        \(access)struct State: SharedStateStore.ObservableState, Swift.Hashable, Swift.Sendable {
+        \(access)struct State: SharedStateStore.ObservableState, Swift.Codable, Swift.Hashable, Swift.Sendable {
           \(access)init() {}
         }
         """
@@ -124,9 +124,6 @@ struct ReducerExpansion {
       }
     }
     let choices = try uses { part, one in choice(part, one) }
-    // Code in a deprecated member may use deprecated cases.
-    let isDeprecated = declaration.allDeclarations.contains { !$0.cases.isEmpty && $0.isDeprecated }
-    let deprecation = isDeprecated ? ["@available(*, deprecated, message: \"It has a deprecated case.\")"] : []
     // The conformances are written here, although '@CasePathable' and '@ObservableState' would add them: Swift 6.3
     // crashes when the type checker expands extensions of types that a macro has made.
     let stateTypes =
@@ -157,6 +154,24 @@ struct ReducerExpansion {
       "  switch store.state {",
     ]
     return (lines + choices.indented + ["  }", "}"]).joinedLines
+  }
+
+  /// Code in a deprecated member may use deprecated cases.
+  private var deprecation: [String] {
+    let isDeprecated = declaration.allDeclarations.contains { !$0.cases.isEmpty && $0.isDeprecated }
+    return isDeprecated ? ["@available(*, deprecated, message: \"It has a deprecated case.\")"] : []
+  }
+
+  /// A function in which the compiler finds each case whose value is no reducer. It reports no error in the other
+  /// expansions then, and crashes when it makes code of them.
+  func membersOfExtension() throws(ExpansionDiagnostic) -> [String] {
+    guard declaration.keyword == "enum" else { return [] }
+    let checks = try uses { part, one in
+      guard case .reducer = part else { return nil }
+      return "SharedStateStore._$expectReducer(Self.\(one.name))"
+    }
+    guard !checks.isEmpty else { return [] }
+    return deprecation + ["private static func _$expectReducers() {"] + checks.indented + ["}"]
   }
 
   /// The expression that chooses the store of a case.

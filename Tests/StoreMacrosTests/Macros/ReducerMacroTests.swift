@@ -1,3 +1,4 @@
+import Foundation
 import Observation
 import SharedState
 import SharedStateStore
@@ -252,6 +253,13 @@ struct ReducerMacroTests {
     store.send(.toggle)
     #expect(store.state.on == 1)
     #expect(AnyCasePath(\Counting.Action.Cases.set).embed(3) == .set(3))
+  }
+
+  @Test("The state of a feature without a state is codable")
+  func codableState() throws {
+    let data = try JSONEncoder().encode(Nothing.State())
+    #expect(String(decoding: data, as: UTF8.self) == "{}")
+    #expect(try JSONDecoder().decode(Nothing.State.self, from: data) == Nothing.State())
   }
 
   @Test("An enum of features holds one feature at a time, each with its own reducer")
