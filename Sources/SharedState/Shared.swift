@@ -109,13 +109,14 @@ public struct Shared<Value> {
 
   /// Loads the value again from where it is kept. A value that is held in memory only stays as it is.
   ///
-  /// A local change that is made in the meantime is not overwritten.
-  /// - Parameter timeout: The longest time to wait. `nil`, the default, waits as long as is usual for the key; with
-  ///   Redis that is the store's `operationTimeout` of 10 seconds.
+  /// A local change that is made in the meantime is not overwritten. When this method returns, the observers are
+  /// notified of what was loaded, except for those that belong to the main thread. It returns without that when the
+  /// observers of this value have blocked for a second. Observers of other values do not delay it by more than that.
+  /// - Parameter timeout: The longest time to wait for the key. `nil`, the default, waits as long as is usual for it;
+  ///   with Redis that is the store's `operationTimeout` of 10 seconds.
   /// - Throws: The key's error, ``TimedOutError`` when the key does not answer in time, or `CancellationError`.
   public func load(within timeout: Duration? = nil) async throws {
-    let box = projection.place.box
-    try await box.handingErrorsOver { try await box.persistence?.load(within: timeout) }
+    try await projection.place.box.load(within: timeout)
   }
 
   /// Saves the value, and returns once it is kept. A value that is held in memory only needs no saving.
@@ -144,6 +145,7 @@ public struct Shared<Value> {
   /// Deletes what is stored, so that every program that shares it returns to its default. Returns once that is done.
   ///
   /// In this process that is the default of the share that was made first. A value that no key keeps stays as it is.
+  /// When this method returns, the observers are notified, as for ``load(within:)``.
   /// - Parameter timeout: The longest time to wait; see ``load(within:)``.
   /// - Throws: The key's error, ``TimedOutError``, or `CancellationError`. The deletion itself continues after a
   ///   cancellation or a time-out.
@@ -151,6 +153,7 @@ public struct Shared<Value> {
     let box = projection.place.box
     guard let persistence = box.persistence else { return box.returnToDefault() }
     try await box.handingErrorsOver { try await persistence.reset(within: timeout) }
+    await box.waitForDeliveries()
   }
 
   /// Reads and changes the value in one step, with no other process in between, and returns once it is kept.
@@ -159,7 +162,7 @@ public struct Shared<Value> {
   /// all earlier changes that were made here. Its change takes effect exactly once, or not at all. When another process
   /// was faster, the closure runs again, on the value that this process has stored. It runs on the calling thread or on
   /// one of the store, so keep it short: it must neither block nor use this value's shares. With every other key this
-  /// is `withLock` and then `save()`.
+  /// is `withLock` and then `save()`. When this method returns, the observers are notified, as for ``load(within:)``.
   ///
   /// ```swift
   /// try await $stock.updateAtomically { stock in

@@ -75,14 +75,14 @@ public struct SharedReader<Value> {
   /// Why the value could not be loaded, or may be stale; `nil` once it is up to date. Observed.
   public var loadError: (any Error)? { projection.place.box.observedErrors.load }
 
-  /// Loads the value again from where it is kept.
+  /// Loads the value again from where it is kept. When this method returns, the observers are notified of what was
+  /// loaded, as for the `load` of a ``Shared``.
   ///
-  /// - Parameter timeout: The longest time to wait. `nil`, the default, waits as long as is usual for the key; with
-  ///   Redis that is the store's `operationTimeout` of 10 seconds.
+  /// - Parameter timeout: The longest time to wait for the key. `nil`, the default, waits as long as is usual for it;
+  ///   with Redis that is the store's `operationTimeout` of 10 seconds.
   /// - Throws: The key's error, ``TimedOutError`` when the key does not answer in time, or `CancellationError`.
   public func load(within timeout: Duration? = nil) async throws {
-    let box = projection.place.box
-    try await box.handingErrorsOver { try await box.persistence?.load(within: timeout) }
+    try await projection.place.box.load(within: timeout)
   }
 }
 

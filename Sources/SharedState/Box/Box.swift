@@ -260,6 +260,13 @@ package class Box: Observable, @unchecked Sendable {
     preconditionFailure("A subclass of Box has no value observers. This is a bug in SharedState.")
   }
 
+  /// Loads the value again, and notifies the observers.
+  final func load(within timeout: Duration?) async throws {
+    guard let persistence else { return }
+    try await handingErrorsOver { try await persistence.load(within: timeout) }
+    await waitForDeliveries()
+  }
+
   /// Hands an update to the persistence, if other processes can change the stored value.
   ///
   /// - Returns: `false`, with nothing done, when no other process can change it.
@@ -271,6 +278,7 @@ package class Box: Observable, @unchecked Sendable {
     guard let persistence = persistence as? any RemotePersistence else { return false }
     try Task.checkCancellation()
     try await handingErrorsOver { try await persistence.updateAtomically(within: timeout, update) }
+    await waitForDeliveries()
     return true
   }
 
@@ -474,6 +482,8 @@ package class Box: Observable, @unchecked Sendable {
     /// The same for a value observer.
     static let snapshots = Deliveries(rawValue: 1 << 2)
     static let status = Deliveries(rawValue: 1 << 3)
+    /// Tasks wait for the end of a round that begins after they have come.
+    static let waiters = Deliveries(rawValue: 1 << 4)
     /// A user code thread serves this box, or is about to.
     static let underWay = Deliveries(rawValue: 1 << 7)
   }
@@ -482,6 +492,7 @@ package class Box: Observable, @unchecked Sendable {
   private final func deliver(_ delivery: Deliveries) {
     lock.side.lock()
     let isFirst = deliveries.isEmpty
+    if isFirst { madeSideTable.deliveryWaiters.expectRound(now: .now) }
     deliveries.formUnion([delivery, .underWay])
     lock.side.unlock()
     if isFirst { (persistence?.userCode ?? .local).append(BoxObservers(box: self)) }
@@ -494,16 +505,65 @@ package class Box: Observable, @unchecked Sendable {
     lock.side.lock()
     let due = deliveries
     deliveries = .underWay
+    sideTable?.deliveryWaiters.beginRound(now: .now)
     lock.side.unlock()
     if due.contains(.notification) { notifyInRounds() }
     if due.contains(.change) { notifyObservers() }
     if !due.isDisjoint(with: [.change, .snapshots]) { deliverSnapshots() }
     if due.contains(.status) { deliverStatus() }
     lock.side.lock()
-    defer { lock.side.unlock() }
     if deliveries == .underWay { deliveries = [] }
-    return !deliveries.isEmpty
+    let hasMore = !deliveries.isEmpty
+    let resumed = sideTable?.deliveryWaiters.endRound(now: .now) ?? []
+    lock.side.unlock()
+    for waiter in resumed { waiter.resume() }
+    return hasMore
   }
+
+  /// Returns once the observers are notified of everything that has happened so far, as far as that is left to the user
+  /// code threads. It returns before when these have not begun or ended a round for a second, or when its task is
+  /// cancelled.
+  final func waitForDeliveries() async {
+    let waiter = ChangeWaiter()
+    guard queueBehindDeliveries(waiter) else { return }
+    await withTaskCancellationHandler {
+      await waiter.wait()
+    } onCancel: {
+      waiter.resume()
+    }
+  }
+
+  /// Returns whether there is anything to wait for.
+  private final func queueBehindDeliveries(_ waiter: ChangeWaiter) -> Bool {
+    let now = ContinuousClock.now
+    lock.side.lock()
+    let waits = !deliveries.isEmpty && madeSideTable.deliveryWaiters.append(waiter, now: now)
+    if waits { deliveries.insert(.waiters) }
+    lock.side.unlock()
+    if waits { watchDeliveries(now: now) }
+    return waits
+  }
+
+  private final func watchDeliveries(now: ContinuousClock.Instant) {
+    // In a world, a blocked observer blocks everything.
+    guard Schedules.current == nil else { return }
+    lock.side.lock()
+    let pause = madeSideTable.deliveryWaiters.watch(now: now)
+    lock.side.unlock()
+    guard let pause else { return }
+    Self.deliveryWatch.asyncAfter(deadline: .now() + pause / .seconds(1)) { [weak self] in self?.lookAtDeliveries() }
+  }
+
+  private final func lookAtDeliveries() {
+    let now = ContinuousClock.now
+    lock.side.lock()
+    let resumed = madeSideTable.deliveryWaiters.look(now: now)
+    lock.side.unlock()
+    for waiter in resumed { waiter.resume() }
+    watchDeliveries(now: now)
+  }
+
+  private static let deliveryWatch = DispatchQueue(label: "SharedState.DeliveryWatch")
 
   /// Has the main thread notify the value observers that belong to it.
   final func deliverOnMainThread() {

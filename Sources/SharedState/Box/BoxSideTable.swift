@@ -7,6 +7,9 @@ final class BoxSideTable {
   /// The tasks that wait for the next change.
   var waiters: [ObjectIdentifier: ChangeWaiter] = [:]
 
+  /// The tasks that wait until the observers are notified.
+  var deliveryWaiters = DeliveryWaiters()
+
   /// Counts how often the persistence has asked to be notified of the next mutation.
   var mutationNotices: UInt64 = 0
 

@@ -208,6 +208,82 @@ struct DeliveryTests {
     withExtendedLifetime(observation) {}
   }
 
+  // MARK: Loads
+
+  @Test("load returns behind the notification of what it has loaded, with any kind of observer")
+  func loadedValue() async throws {
+    let stored = Atomic(0)
+    let backend = ScriptedBackend<Int>(onLoad: { $0.continuation.resume(returning: stored.load(ordering: .relaxed)) })
+    let count = Shared(wrappedValue: 0, .scripted(backend))
+    let received = Log<Int>()
+    let observation = count.projection.place.observe { received.append($0) }
+    for round in 1...repetitions(200) {
+      let seen = Log<Int>()
+      observe(count.projection.place.box) { seen.append(count.wrappedValue) }
+      stored.store(round, ordering: .relaxed)
+      try await count.load()
+      #expect(seen.values == [round])
+      #expect(received.values.last == round)
+    }
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test("load(key) returns behind the notification of the value that the other key has by then")
+  func loadedKey() async throws {
+    for _ in 1...repetitions(200) {
+      let stored = Atomic(1)
+      let backend = ScriptedBackend<Int>(onLoad: { $0.continuation.resume(returning: stored.load(ordering: .relaxed)) })
+      let other = Shared(wrappedValue: 1, .scripted(backend))
+      let count = Shared(value: 0)
+      let seen = Log<Int>()
+      observe(other.projection.place.box) { seen.append(other.wrappedValue) }
+      stored.store(2, ordering: .relaxed)
+      try await count.load(.scripted(backend))
+      #expect(seen.values == [2])
+      #expect(count.wrappedValue == 2)
+    }
+  }
+
+  @Test("load returns behind the notification of what another program has written to a file")
+  func loadedFile() async throws {
+    let directory = try TemporaryDirectory()
+    let url = directory["count.json"]
+    try await withDisk { () async throws in
+      let count = Shared(wrappedValue: 0, .fileStorage(url))
+      for round in 1...repetitions(100) {
+        let seen = Log<Int>()
+        observe(count.projection.place.box) { seen.append(count.wrappedValue) }
+        try Data("\(round)".utf8).write(to: url, options: .atomic)
+        try await count.load()
+        #expect(seen.values == [round])
+      }
+    }
+  }
+
+  @Test("load returns although an observer of its value blocks, and behind an observer that waits for another's")
+  func loadWithBlockedObserver() async throws {
+    let (blocked, free) = (ScriptedBackend<Int>.storing(1), ScriptedBackend<Int>.loadingByHand())
+    let other = Shared(wrappedValue: 0, .scripted(free))
+    let count = SharedReader(wrappedValue: 0, ScriptedReaderKey(backend: blocked))
+    let gate = Gate()
+    defer { gate.open() }
+    let told = Log<String>()
+    observe(count.projection.place.box) {
+      told.append("blocked")
+      gate.pass()
+    }
+    blocked.yield(2)
+    #expect(try await gate.isReached())
+    try await inTime("the load of a value whose observer blocks") { try await count.load() }
+    #expect(told.values == ["blocked"])
+    observe(other.projection.place.box) { told.append("free") }
+    let load = Task { try await other.load() }
+    let loads = await free.loads.wait(count: 2)
+    for load in loads { load.continuation.resume(returning: 1) }
+    try await load.value
+    #expect(told.values == ["blocked", "free"])
+  }
+
   private func observe(_ box: Box, _ body: @escaping @Sendable () -> Void) {
     withObservationTracking {
       box.registerAccess()
