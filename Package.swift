@@ -18,6 +18,7 @@ let package = Package(
     .library(name: "SharedStateStoreCasePaths", targets: ["SharedStateStoreCasePaths"]),
     .library(name: "SharedStateStoreCombine", targets: ["SharedStateStoreCombine"]),
     .library(name: "SharedStateStoreTesting", targets: ["SharedStateStoreTesting"]),
+    .library(name: "SharedStateURLSession", targets: ["SharedStateURLSession"]),
   ],
   traits: [
     .default(enabledTraits: ["TLS"]),
@@ -45,6 +46,8 @@ let package = Package(
       name: "SharedStateDependencies",
       dependencies: [.product(name: "IssueReporting", package: "xctest-dynamic-overlay")]
     ),
+    // A module of its own, so that only its users link FoundationNetworking.
+    .target(name: "SharedStateURLSession", dependencies: ["SharedStateDependencies"]),
     .target(
       name: "SharedState",
       dependencies: [
@@ -257,6 +260,14 @@ let package = Package(
       dependencies: [
         "SharedStateDependencies",
         "SharedStateTesting",
+      ]
+    ),
+    .testTarget(
+      name: "SharedStateURLSessionTests",
+      dependencies: [
+        "SharedStateDependencies",
+        "SharedStateTesting",
+        "SharedStateURLSession",
       ]
     ),
     .testTarget(
