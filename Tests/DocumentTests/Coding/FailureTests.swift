@@ -118,21 +118,27 @@ struct FailureTests {
     }
   }
 
-  @Test("Paths do not show the keys of dictionaries")
-  func hiddenDictionaryKeys() throws {
+  @Test("Paths show the keys of dictionaries")
+  func dictionaryKeys() throws {
     #expect(
       try failure(of: Maps.self, #"{"users":{"me@example.com":{"limit":"x"}}}"#)
-        == "users[…].limit: expected Int, found a string"
+        == #"users["me@example.com"].limit: expected Int, found a string"#
     )
-    #expect(try failure(of: Maps.self, #"{"users":{"me":{}}}"#) == "users[…].limit: expected a value, found nothing")
     #expect(
-      try failure(of: Maps.self, #"{"numbers":{"12":{"a":true}}}"#) == "numbers[…][…]: expected Int, found a Boolean"
+      try failure(of: Maps.self, #"{"users":{"me":{}}}"#) == #"users["me"].limit: expected a value, found nothing"#
     )
-    #expect(try failure(of: Maps.self, #"{"numbers":{"x":{}}}"#) == "numbers[…]: expected Int, found an object")
-    #expect(try failure(of: [String: Int].self, #"{"me":"x"}"#) == "[…]: expected Int, found a string")
+    #expect(
+      try failure(of: Maps.self, #"{"numbers":{"12":{"a":true}}}"#)
+        == #"numbers["12"]["a"]: expected Int, found a Boolean"#
+    )
+    #expect(try failure(of: Maps.self, #"{"numbers":{"x":{}}}"#) == #"numbers["x"]: expected Int, found an object"#)
+    #expect(try failure(of: [String: Int].self, #"{"me":"x"}"#) == #"["me"]: expected Int, found a string"#)
+    #expect(
+      try failure(of: [String: Int].self, #"{"a\"]\n":"x"}"#) == #"["a\"]\u{A}"]: expected Int, found a string"#
+    )
     #expect(
       try failure(of: Maps.self, #"{"lists":{"00000000-0000-0000-0000-000000000000":[{"limit":null}]}}"#)
-        == "lists[…][0].limit: expected Int, found null"
+        == #"lists["00000000-0000-0000-0000-000000000000"][0].limit: expected Int, found null"#
     )
     // A dictionary that was read before is not part of the next value's path.
     #expect(

@@ -33,7 +33,7 @@ struct PathKey: CodingKey {
     }
   }
 
-  /// Whether it is a dictionary's key, which is part of the value.
+  /// Whether it is a dictionary's key.
   var isEntry: Bool {
     switch content {
     case .entry, .number: true
@@ -45,13 +45,13 @@ struct PathKey: CodingKey {
   var index: Int? { if case .index(let index) = content { index } else { nil } }
 }
 
-/// The text of a coding path, for messages and logs: short, on one line, and without keys of dictionaries, because
-/// these are part of the value.
+/// The text of a coding path, for messages and logs: short and on one line. It has the keys of dictionaries, which say
+/// where to look, as long as they are certain to be no values.
 enum PathText {
   /// The longest shown name, in Unicode scalars, and the longest shown path, in characters.
   private static let (longestName, longestPath) = (64, 400)
 
-  /// The names and indexes in a row, as in `items[0].limit`; empty for an empty path.
+  /// The names, keys and indexes in a row, as in `items[0].limits["day"]`; empty for an empty path.
   static func text(of path: [any CodingKey]) -> String {
     let steps = path.map(step)
     let whole = steps.joined()
@@ -76,23 +76,24 @@ enum PathText {
     switch kind(of: key) {
     case .index(let index): "[\(index)]"
     case .member(let name): "." + shown(name)
-    case .entry: "[…]"
+    case .entry(let key?): "[\"" + shown(key).replacing("\"", with: "\\\"") + "\"]"
+    case .entry(nil): "[…]"
     }
   }
 
-  private enum Kind { case index(Int), member(String), entry }
+  private enum Kind { case index(Int), member(String), entry(String?) }
 
   private static func kind(of key: any CodingKey) -> Kind {
     if let key = key as? PathKey { return kind(of: key) }
     if let index = key.intValue, key.stringValue == "Index \(index)" { return .index(index) }
     // A case without a payload is part of the source code. Any other key may have been made from a value.
     let mirror = Mirror(reflecting: key)
-    return mirror.displayStyle == .enum && mirror.children.isEmpty ? .member(key.stringValue) : .entry
+    return mirror.displayStyle == .enum && mirror.children.isEmpty ? .member(key.stringValue) : .entry(nil)
   }
 
   private static func kind(of key: PathKey) -> Kind {
     if let index = key.index { return .index(index) }
-    return key.isEntry ? .entry : .member(key.stringValue)
+    return key.isEntry ? .entry(key.stringValue) : .member(key.stringValue)
   }
 
   /// A name without the characters that would disturb its reader.
