@@ -11,6 +11,7 @@ enum KeyOption: Equatable, Sendable, CaseIterable {
   case usesArraysForDictionaries
   case detectsForeignEdits
   case isStrict
+  case unreadableMembers
   case replicas
   case validate
 
@@ -23,6 +24,7 @@ enum KeyOption: Equatable, Sendable, CaseIterable {
     case .usesArraysForDictionaries: "arrays for dictionaries"
     case .detectsForeignEdits: "detection of external edits"
     case .isStrict: "strictness"
+    case .unreadableMembers: "policy for unreadable members"
     case .replicas: "replicas"
     case .validate: "rules"
     }
@@ -35,7 +37,8 @@ extension RedisSharedKey.Options {
     let isSame =
       conflict == other.conflict && removal == other.removal && timeToLive == other.timeToLive
       && maximumBytes == other.maximumBytes && usesArraysForDictionaries == other.usesArraysForDictionaries
-      && detectsForeignEdits == other.detectsForeignEdits && isStrict == other.isStrict && replicas == other.replicas
+      && detectsForeignEdits == other.detectsForeignEdits && isStrict == other.isStrict
+      && unreadableMembers == other.unreadableMembers && replicas == other.replicas
       && (validate == nil) == (other.validate == nil)
     return isSame ? [] : KeyOption.allCases.filter { text(of: $0) != other.text(of: $0) }
   }
@@ -60,6 +63,12 @@ extension RedisSharedKey.Options {
     case .usesArraysForDictionaries: usesArraysForDictionaries ? "on" : "off"
     case .detectsForeignEdits: detectsForeignEdits ? "on" : "off"
     case .isStrict: isStrict ? "on" : "off"
+    case .unreadableMembers:
+      switch unreadableMembers {
+      case .hold: "hold the document"
+      case .keepLast: "keep the last value"
+      case .useDefault: "use the default"
+      }
     case .replicas: "\(replicas.count)" + (replicas.isOnDisk ? " on disk" : "")
     case .validate: validate == nil ? "none" : "some"
     }

@@ -101,6 +101,16 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     /// of `JSONDecoder` are not checked.
     public var isStrict: Bool
 
+    /// What happens when some members of a stored document cannot be read; by default, the document is held.
+    ///
+    /// Otherwise one flag that only a newer release knows leaves the other flags as they are stored. The `loadError` is
+    /// ``RedisSharedStateError/Code/undecodable``, and its ``RedisSharedStateError/unreadableMembers`` are the paths.
+    /// What is stored of these members stays, whatever this service saves, until it assigns another value to one.
+    /// `save(replacingUnreadable: true)` replaces them, with the rest of the document. Of no effect with
+    /// ``ConflictPolicy/lastWriteWins``, which replaces whole documents, and with a subclass of `JSONDecoder`. See
+    /// <doc:BadDataHeld>.
+    public var unreadableMembers: UnreadableMemberPolicy
+
     /// How many replicas of the server have to have a change before it counts as saved; 0 by default.
     ///
     /// `save()`, `updateAtomically(_:)`, `reset()` and ``RedisStore/flush(within:)`` wait for them, and throw
@@ -143,6 +153,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       usesArraysForDictionaries: Bool = false,
       detectsForeignEdits: Bool = true,
       isStrict: Bool = false,
+      unreadableMembers: UnreadableMemberPolicy = .hold,
       replicas: RedisReplicas = 0,
       acceptsSnapshot: Bool = false,
       validate: (@Sendable (Value) throws -> Void)? = nil
@@ -153,6 +164,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       self.timeToLive = timeToLive
       self.detectsForeignEdits = detectsForeignEdits
       self.isStrict = isStrict
+      self.unreadableMembers = unreadableMembers
       self.replicas = replicas
       self.acceptsSnapshot = acceptsSnapshot
       self.maximumBytes = maximumBytes
@@ -237,6 +249,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     policy.detectsForeignEdits = options.detectsForeignEdits
     policy.maximumBytes = options.maximumBytes
     policy.replicas = options.replicas
+    policy.keepsUnreadableMembers = options.unreadableMembers == .keepLast
     return policy
   }
 
@@ -253,14 +266,17 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     )
     return DocumentCoder(
       encode: { value in encoded { try coder.encode(value) } },
-      decode: { document in
-        decoded(document) { try coder.decode(document) }.flatMap { completed in
+      read: { document, last in
+        decoded(document) { try read(document, last: last, coder) }.flatMap { mended in
+          let completed = mended.completed
           if completed.isOfOtherShape {
             if options.isStrict { return .failure(otherShape) }
             whenOfOtherShape()
           }
           if !completed.paths.isEmpty { whenCompleted(completed.paths) }
-          return .success(completed.value)
+          var reading = DocumentCoder.Reading(value: completed.value)
+          if !mended.failures.isEmpty { reading.unreadableMembers = .unreadableMembers(name: name, mended.failures) }
+          return .success(reading)
         }
       },
       form: { coder.formed($0) },
@@ -271,6 +287,21 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
         refusal: { refusal(of: $0) }
       )
     )
+  }
+
+  /// Reads a document as the option for unreadable members says.
+  private func read(
+    _ document: Data,
+    last: Data?,
+    _ coder: ValueCoder<Value>
+  ) throws -> ValueCoder<Value>.Mended {
+    // A change that keeps nothing of the stored document would erase what cannot be read.
+    let mayMend = options.conflict.keepsOtherChanges
+    return switch options.unreadableMembers {
+    case .keepLast where mayMend: try coder.decode(document, mendedBy: last)
+    case .useDefault where mayMend: try coder.decode(document, mendedBy: nil)
+    case .hold, .keepLast, .useDefault: ValueCoder<Value>.Mended(completed: try coder.decode(document))
+    }
   }
 
   func value(ofAbsent initialValue: Value) -> Value { initialValue }
@@ -290,7 +321,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
         continuation.resume(
           with: Result {
             let content = try content(result, or: snapshot)
-            return try content.flatMap { content throws(RedisSharedStateError) in try coder.accept(content) }
+            return try content.flatMap { content throws(RedisSharedStateError) in try coder.accept(content)?.value }
           }
         )
       } _: { state, callback throws(RedisSharedStateError) in

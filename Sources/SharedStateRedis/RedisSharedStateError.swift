@@ -106,6 +106,9 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     ///
     /// ``RedisSharedStateError/writer`` is the service that wrote it, if that is certain. `save(replacingUnreadable:
     /// true)` replaces the stored value, which is then lost for every service.
+    ///
+    /// If the error has ``RedisSharedStateError/unreadableMembers``, only these cannot be read: the share shows the
+    /// rest, and no change waits.
     public static let undecodable = Code("undecodable")
     /// The key's `validate` refuses the value, for this reason. A value that was made here was not sent. A stored one
     /// is treated like one that cannot be decoded: the share keeps its value, and a local change waits.
@@ -165,6 +168,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     case valueTooLarge(name: String, bytes: Int, maximumBytes: Int)
     case encodingFailed(name: String, reason: String)
     case undecodable(name: String, reason: String, writer: String?)
+    case unreadableMembers(name: String, paths: [String], reasons: [String])
     case rejected(name: String, reason: String, writer: String?)
     case conflict(name: String, local: Data?, stored: Data?)
     case changesGivenUp(names: [String], further: Int)
@@ -220,7 +224,7 @@ extension RedisSharedStateError {
     case .protocolViolation: .protocolViolation
     case .valueTooLarge: .valueTooLarge
     case .encodingFailed: .encodingFailed
-    case .undecodable: .undecodable
+    case .undecodable, .unreadableMembers: .undecodable
     case .rejected: .rejected
     case .conflict: .conflict
     case .changesGivenUp: .changesGivenUp
@@ -242,7 +246,8 @@ extension RedisSharedStateError {
     case .permissionDenied(_, let subject): subject?.name
     case .notReplicated(let name, _, _): name
     case .valueTooLarge(let name, _, _), .encodingFailed(let name, _), .undecodable(let name, _, _),
-      .rejected(let name, _, _), .conflict(let name, _, _), .outcomeUnknown(let name), .outpaced(let name),
+      .unreadableMembers(let name, _, _), .rejected(let name, _, _), .conflict(let name, _, _),
+      .outcomeUnknown(let name), .outpaced(let name),
       .valueTypeMismatch(let name, _, _, _), .notStored(let name), .readOnly(let name):
       name
     default: nil
@@ -270,6 +275,14 @@ extension RedisSharedStateError {
     case .undecodable(_, _, let writer), .rejected(_, _, let writer): writer
     default: nil
     }
+  }
+
+  /// The paths of the members, entries and elements that cannot be read, while the share shows the rest of the stored
+  /// value; empty for any other error. See ``RedisSharedKey/Options/unreadableMembers``.
+  ///
+  /// A path such as `flags["checkout"].isOn` has the keys of dictionaries as they are, and no value.
+  public var unreadableMembers: [String] {
+    if case .unreadableMembers(_, let paths, _) = cause { paths } else { [] }
   }
 
   /// The date of the snapshot that a share shows for as long as it has this error; `nil`: it does not show one. See
@@ -394,6 +407,12 @@ extension RedisSharedStateError {
     Self(.undecodable(name: name, reason: reason, writer: writer))
   }
 
+  /// An error with the code ``Code/undecodable``, of a share that shows the rest of the stored value.
+  static func unreadableMembers(name: String, _ failures: [DecodingFailure]) -> Self {
+    let paths = failures.map { $0.path ?? "" }
+    return Self(.unreadableMembers(name: name, paths: paths, reasons: failures.map(\.description)))
+  }
+
   /// An error with the code ``Code/rejected``.
   static func rejected(name: String, reason: String, writer: String?) -> Self {
     Self(.rejected(name: name, reason: reason, writer: writer))
@@ -452,6 +471,9 @@ extension RedisSharedStateError {
 }
 
 extension RedisSharedStateError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
+  /// How many unreadable members a description names.
+  private static let maximumReasons = 10
+
   /// The same as ``description``.
   public var errorDescription: String? { description }
 
@@ -523,6 +545,11 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
     case .undecodable(let name, let reason, let writer):
       "The stored value of '\(name)' cannot be read: \(reason). "
         + (writer.map { "It was written by \($0). " } ?? "") + "The share keeps its value, and local changes wait."
+    case .unreadableMembers(let name, _, let reasons):
+      "Members of the stored value of '\(name)' cannot be read: "
+        + reasons.prefix(Self.maximumReasons).joined(separator: "; ")
+        + (reasons.count > Self.maximumReasons ? "; and \(reasons.count - Self.maximumReasons) more" : "")
+        + ". The share shows the rest, and they stay as they are stored."
     case .rejected(let name, let reason, let writer):
       "The value of '\(name)' is refused: \(reason)."
         + (writer.map { " It was written by \($0). The share keeps its value, and local changes wait." } ?? "")
@@ -705,8 +732,8 @@ extension RedisSharedStateError: StoreError {
       .notPrimary, .moved, .outOfThreads, .serverError, .protocolViolation, .changesGivenUp, .undelivered,
       .outcomeUnknown, .notStored, .forked, .stopped:
       true
-    case .invalidName, .outpaced, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .notReplicated,
-      .valueTypeMismatch, .readOnly:
+    case .invalidName, .outpaced, .valueTooLarge, .encodingFailed, .undecodable, .unreadableMembers, .rejected,
+      .conflict, .notReplicated, .valueTypeMismatch, .readOnly:
       false
     }
   }

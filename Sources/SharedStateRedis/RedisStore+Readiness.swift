@@ -74,7 +74,8 @@ extension RedisStore.Readiness {
         wasRead: report.wasRead,
         isFromSnapshot: report.isFromSnapshot,
         // An outage takes the place of the error of an unreadable document.
-        error: report.unreadable ?? error.flatMap { $0.isReportedByStore ? nil : $0 }
+        // A value whose other members are shown can be used.
+        error: report.unreadable ?? error.flatMap { $0.isReportedByStore || !$0.unreadableMembers.isEmpty ? nil : $0 }
       )
     }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import SharedState
 @testable import SharedStateRedis
 import Testing
 
@@ -20,6 +21,20 @@ struct RedisSharedStateErrorTests {
     #expect(RedisSharedStateError.serverError(code: "OOM").serverErrorCode == "OOM")
     #expect(RedisSharedStateError.stopped.serverErrorCode == nil)
     #expect(RedisSharedStateError.stopped.names == [])
+  }
+
+  @Test("The error for unreadable members has all paths, and describes the first ten")
+  func unreadableMembers() throws {
+    let text = "{" + (1...12).map { #""flag\#($0)":"a-secret""# }.joined(separator: ",") + "}"
+    let coder = ValueCoder<[String: Bool]>(JSONEncoder(), JSONDecoder(), completedBy: [:])
+    let failures = try coder.decode(Data(text.utf8), mendedBy: nil).failures
+    let error = RedisSharedStateError.unreadableMembers(name: "flags", failures)
+    #expect(error.code == .undecodable)
+    #expect(error.names == ["flags"])
+    #expect(error.unreadableMembers == (1...12).map { #"["flag\#($0)"]"# })
+    #expect(error.description.contains(#"["flag10"]: expected Bool, found a string; and 2 more."#))
+    #expect(!"\(String(reflecting: error))".contains("a-secret"))
+    #expect(RedisSharedStateError.stopped.unreadableMembers == [])
   }
 
   @Test("The error for a value that is too large names the exceeded option")

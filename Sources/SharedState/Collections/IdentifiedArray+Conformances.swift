@@ -32,6 +32,33 @@ extension IdentifiedArray: IdentityList where Element: Encodable {
   var listID: (Element) -> ID { identify }
 }
 
+extension IdentifiedArray: CollectionDecodable where Element: Decodable & Identifiable, ID == Element.ID {
+  static var collectionDecoding: TypeDecoding { IdentifiedArrayDecoding<Element>() }
+}
+
+private final class IdentifiedArrayDecoding<Element: Decodable & Identifiable>:
+  ValueDecoding<IdentifiedArray<Element.ID, Element>>, @unchecked Sendable
+{
+  private let element = TypeDecoding.of(Element.self)
+
+  override func read(
+    at place: ReadingPlace,
+    from reader: DocumentReader
+  ) throws -> IdentifiedArray<Element.ID, Element> {
+    guard !reader.leftOut.isEmpty, reader.hasIdentities(elementsOf: place.node, element) else {
+      return try reader.call(at: place) { try IdentifiedArray(from: $0) }
+    }
+    var elements: IdentifiedArray<Element.ID, Element> = []
+    try reader.readElements(of: place.node) { place in
+      if reader.leftOut.contains(place.node) { return }
+      guard elements.append(try element.read(at: place, from: reader)).inserted else {
+        throw reader.corrupted("The element has the identity of an earlier one.", at: place.node)
+      }
+    }
+    return elements
+  }
+}
+
 extension IdentifiedArray: Decodable where Element: Decodable & Identifiable, ID == Element.ID {
   /// Decodes the elements from a plain array.
   ///

@@ -87,9 +87,16 @@ final class RedisPersistence<Key: ReplicatedKey>: ReplicatedPersistence, Replica
   func firstValue() -> Value {
     guard let beginning = key.store.link.snapshotFile?.state(of: Name(key.name)) else { return initialValue }
     do throws(RedisSharedStateError) {
-      guard let value = try coder.accept(beginning.state.content) else { return initialValue }
-      state.withLock { $0.beginning = beginning }
-      return value
+      guard let reading = try coder.accept(beginning.state.content) else { return initialValue }
+      var shown = beginning
+      if let members = reading.unreadableMembers {
+        shown.part = SnapshotState.Part(
+          unreadableMembers: members,
+          encoded: try coder.document(of: reading.value).get()
+        )
+      }
+      state.withLock { [shown] in $0.beginning = shown }
+      return reading.value
     } catch {
       key.store.telemetry.snapshotIsUnreadable(key.name, error)
       return initialValue
@@ -290,9 +297,17 @@ final class RedisPersistence<Key: ReplicatedKey>: ReplicatedPersistence, Replica
   ) -> Replica.ShowOutcome? {
     guard let box = state.withLock({ $0.box }) else { return .outdated }
     let value: Value
+    // What is reported once the box shows the value.
+    let shown: Replica.ShowOutcome
     do throws(RedisSharedStateError) {
-      let decoded = try coder.accept(toShow.state.content)
-      value = if let decoded { decoded } else { try key.value(ofAbsent: initialValue) }
+      if let reading = try coder.accept(toShow.state.content, last: toShow.last) {
+        value = reading.value
+        let members = reading.unreadableMembers
+        shown = if let members { .shownInPart(as: try coder.document(of: value).get(), members) } else { .shown }
+      } else {
+        value = try key.value(ofAbsent: initialValue)
+        shown = .shown
+      }
     } catch {
       return .unreadable(error)
     }
@@ -303,9 +318,9 @@ final class RedisPersistence<Key: ReplicatedKey>: ReplicatedPersistence, Replica
       number: toShow.sequence,
       isInitial: toShow.isInitial,
       if: { [self] versions in decide(toShow, versions) },
-      whenUnlocked: { whenUnlocked(Replica.ShowOutcome($0)) }
+      whenUnlocked: { whenUnlocked(Replica.ShowOutcome($0, shown: shown)) }
     )
-    return outcome.map { Replica.ShowOutcome($0) }
+    return outcome.map { Replica.ShowOutcome($0, shown: shown) }
   }
 
   /// Called with the box's lock held.
@@ -346,9 +361,10 @@ private final class ReportedCompletions: Sendable {
 }
 
 extension Replica.ShowOutcome {
-  init(_ outcome: Replacement) {
+  /// - Parameter shown: The outcome if the box shows the value.
+  fileprivate init(_ outcome: Replacement, shown: Self) {
     switch outcome {
-    case .done: self = .shown
+    case .done: self = shown
     case .superseded: self = .superseded
     case .outdated: self = .outdated
     }

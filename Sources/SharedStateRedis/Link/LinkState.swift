@@ -286,7 +286,8 @@ struct LinkState: Sendable {
   ) {
     members[id]?.isKeptBack = false
     switch outcome {
-    case .shown:
+    case .shown, .shownInPart:
+      if case .shownInPart = outcome { measurements.failedToDecode() }
       snapshots.changed()
       if let announced = members[id]?.takeAnnounced(upTo: toShow.state.revision) { measurements.delivered(announced) }
     case .unreadable where toShow.state.content.document != nil: measurements.failedToDecode()

@@ -26,41 +26,68 @@ struct DocumentCoder<Value>: Sendable {
     var refusal: @Sendable (Value) -> RedisSharedStateError? = { _ in nil }
   }
 
+  /// A value of a stored document.
+  struct Reading {
+    var value: Value
+    /// The members of the document that cannot be read, and have other values here.
+    var unreadableMembers: RedisSharedStateError?
+  }
+
   private let encode: @Sendable (Value) -> Coded<Data>
-  private let decode: @Sendable (Data) -> Coded<Value>
+  private let read: @Sendable (Data, _ last: Data?) -> Coded<Reading>
   private let form: @Sendable (Value) -> FormedDocument?
   private let rules: Rules
 
   /// - Parameters:
   ///   - encode: Encodes a value into a document of any size.
-  ///   - decode: Decodes a document.
+  ///   - read: Decodes a document. The second one supplies members that cannot be read; `nil`: the default does.
   ///   - form: Encodes the same document as `encode`, with the facts that the type knows about it; `nil` if it knows
   ///     none.
+  init(
+    encode: @escaping @Sendable (Value) -> Coded<Data>,
+    read: @escaping @Sendable (Data, _ last: Data?) -> Coded<Reading>,
+    form: @escaping @Sendable (Value) -> FormedDocument? = { _ in nil },
+    rules: Rules
+  ) {
+    self.encode = encode
+    self.read = read
+    self.form = form
+    self.rules = rules
+  }
+
+  /// Makes a coder for documents that can be read as a whole or not at all.
   init(
     encode: @escaping @Sendable (Value) -> Coded<Data>,
     decode: @escaping @Sendable (Data) -> Coded<Value>,
     form: @escaping @Sendable (Value) -> FormedDocument? = { _ in nil },
     rules: Rules
   ) {
-    self.encode = encode
-    self.decode = decode
-    self.form = form
-    self.rules = rules
+    self.init(
+      encode: encode,
+      read: { document, _ in decode(document).map { Reading(value: $0) } },
+      form: form,
+      rules: rules
+    )
   }
 
   /// Decodes a document whose value is to be shown.
-  func accept(_ document: Data) -> Coded<Value> {
-    decode(document).flatMap { value in rules.refusal(value).map { .failure($0) } ?? .success(value) }
+  private func accept(_ document: Data, last: Data?) -> Coded<Reading> {
+    read(document, last).flatMap { reading in rules.refusal(reading.value).map { .failure($0) } ?? .success(reading) }
   }
 
+  /// The document of a value that is shown although members of the stored one cannot be read.
+  func document(of value: Value) -> Coded<Data> { encode(value) }
+
   /// Decodes what is stored, if it is to be shown; `nil`: nothing is stored.
-  func accept(_ content: StoredValue.Content) throws(RedisSharedStateError) -> Value? {
+  ///
+  /// - Parameter last: The document that supplies members that cannot be read; `nil`: the default does.
+  func accept(_ content: StoredValue.Content, last: Data? = nil) throws(RedisSharedStateError) -> Reading? {
     switch content {
     case .absent: nil
     case .otherType(let type): throw .wrongType(type, name: rules.name)
     case .oversized(let bytes):
       throw .valueTooLarge(name: rules.name, bytes: bytes, maximumBytes: rules.maximumBytes)
-    case .document(let document): try accept(document).get()
+    case .document(let document): try accept(document, last: last).get()
     }
   }
 
@@ -112,8 +139,8 @@ struct DocumentCoder<Value>: Sendable {
   ) -> Replica.Encoded {
     var before = initialValue
     if case .document(let document) = encoding.stored.content {
-      switch decode(document) {
-      case .success(let decoded): before = decoded
+      switch read(document, encoding.last) {
+      case .success(let reading): before = reading.value
       case .failure(let error): return Replica.Encoded(stamp: 0, result: .failure(error))
       }
     }
@@ -197,11 +224,7 @@ struct DocumentCoder<Value>: Sendable {
   }
 
   private func makeBase(read document: Data, from stored: Data?) -> Base? {
-    (try? decode(document).get()).flatMap { makeBase(of: $0, from: stored) }
-  }
-
-  private func normalized(_ document: Data) -> Data? {
-    try? decode(document).flatMap(encode).get()
+    (try? read(document, nil).get()).flatMap { makeBase(of: $0.value, from: stored) }
   }
 
   private func formed(_ value: Value, _ document: Data) throws -> FormedDocument {
@@ -220,20 +243,27 @@ struct DocumentCoder<Value>: Sendable {
     // The result has nothing of theirs in it. Sent as our own document, it saves the next change a merge.
     if outcome.isChanged, isSame(outcome.document, mine) { return .success(whole) }
     guard outcome.isChanged else {
-      let isReflected = normalized(theirs).map { isSame($0, mine) } ?? false
-      return .success(Replica.Documents(encoded: mine, merged: theirs, isReflected: isReflected))
+      let reading = try? read(theirs, mine).get()
+      let shown = reading.flatMap { try? encode($0.value).get() }
+      let isReflected = shown.map { isSame($0, mine) } ?? false
+      var documents = Replica.Documents(encoded: mine, merged: theirs, isReflected: isReflected)
+      documents.unreadableMembers = reading?.unreadableMembers
+      return .success(documents)
     }
     // A service with a higher limit may have stored a larger document. A change that does not make it larger is
     // allowed.
     if outcome.document.count > theirs.count, let error = sizeError(of: outcome.document) {
       return .failure(Refusal(error: error, isOfMerge: true))
     }
-    guard case .success(let value) = decode(outcome.document) else {
+    // The members that cannot be read are shown as they are in this service's own document.
+    guard case .success(let reading) = read(outcome.document, mine) else {
       return .failure(Refusal(error: .conflict(name: rules.name, local: mine, stored: theirs), isOfMerge: true))
     }
-    if let error = rules.refusal(value) { return .failure(Refusal(error: error, isOfMerge: true)) }
-    return encode(value).mapError { Refusal(error: $0, isOfMerge: true) }.map { shown in
-      Replica.Documents(encoded: mine, merged: outcome.document, isReflected: isSame(shown, mine))
+    if let error = rules.refusal(reading.value) { return .failure(Refusal(error: error, isOfMerge: true)) }
+    return encode(reading.value).mapError { Refusal(error: $0, isOfMerge: true) }.map { shown in
+      var documents = Replica.Documents(encoded: mine, merged: outcome.document, isReflected: isSame(shown, mine))
+      documents.unreadableMembers = reading.unreadableMembers
+      return documents
     }
   }
 
@@ -288,13 +318,13 @@ struct DocumentCoder<Value>: Sendable {
     if merged.count > max(fork.stored.count, fork.verified.count), let error = sizeError(of: merged) {
       return .failure(error)
     }
-    return accept(merged).map { _ in outcome }
+    return accept(merged, last: nil).map { _ in outcome }
   }
 
   /// A stored document, with the facts that the type knows about it.
   private func formed(reading document: Data) throws -> FormedDocument {
     let parsed = try JSONDocument(parsing: document)
-    guard let value = try? decode(document).get(), let own = form(value) else {
+    guard let reading = try? read(document, nil).get(), let own = form(reading.value) else {
       return FormedDocument(document: parsed, forms: nil)
     }
     return FormedDocument(parsed, like: own)

@@ -76,7 +76,13 @@ extension Replica {
     }
     switch commit.purpose {
     case .change(let stamp, let encoded, _):
-      shown.reflect(encoded, stored: commit.content.document, at: revision, isReflected: commit.isReflected)
+      shown.reflect(
+        encoded,
+        stored: commit.content.document,
+        at: revision,
+        isReflected: commit.isReflected,
+        unreadableMembers: commit.unreadableMembers
+      )
       if isNewest, commit.isReflected {
         shown.markReflected()
       } else {

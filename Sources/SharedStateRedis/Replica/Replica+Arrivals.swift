@@ -186,9 +186,8 @@ extension Replica {
   mutating func endedShowing(_ toShow: StateToShow, outcome: ShowOutcome) -> [Action] {
     shown.end(toShow.sequence)
     if toShow.isReversion { return advance() }
-    if outcome == .shown {
-      let base = toShow.state.content.document.map { Base.stored($0) } ?? .defaultValue
-      shown.reflect(base, at: toShow.state.revision)
+    if let (base, members) = base(of: toShow.state, outcome) {
+      shown.reflect(base, at: toShow.state.revision, unreadableMembers: members)
       // A later local change was discarded meanwhile, so the box does not show the state any more.
       if let stamp = toShow.stamp, stamp != pending.settledStamp {
         shown.markUnknown()
@@ -202,12 +201,23 @@ extension Replica {
     guard toShow.state == confirmed.state else { return advance() }
     var actions: [Action] = []
     switch outcome {
-    case .shown, .outdated: shown.markReflected()
+    case .shown, .shownInPart, .outdated: shown.markReflected()
     case .superseded: shown.markBlocked(at: toShow.stamp)
     case .unreadable(let error): actions = hold(unreadable: error)
     }
     if unreadable == nil { reports.noteReadable() }
     return actions + advance()
+  }
+
+  /// The base of the next local change, and the members of the stored document that cannot be read; `nil`: the box has
+  /// not shown the state.
+  private func base(of state: State, _ outcome: ShowOutcome) -> (Base, RedisSharedStateError?)? {
+    switch (outcome, state.content.document) {
+    case (.shown, nil): (.defaultValue, nil)
+    case (.shown, let document?): (.stored(document), nil)
+    case (.shownInPart(let encoded, let members), let document?): (.encoded(encoded, stored: document), members)
+    case (.shownInPart, nil), (.superseded, _), (.outdated, _), (.unreadable, _): nil
+    }
   }
 
   /// The stored document cannot be read, so the box keeps the last readable value.

@@ -42,6 +42,8 @@ extension Replica {
     var loss: HistoryLoss?
     /// Whether the box shows the sent document.
     var isReflected = false
+    /// The members of the sent document that cannot be read.
+    var unreadableMembers: RedisSharedStateError?
     /// Whether its document merges a local change with changes of other services.
     var isMerge = false
     /// Whether it was sent on the present connection.

@@ -20,8 +20,10 @@ extension Replica {
     var basis: Data?
     /// Whether the changes of other services, and fields unknown to this one, are kept.
     var isMerged: Bool
-    /// Whether the stored document cannot be read and is replaced on request.
+    /// Whether the stored document, or some of its members, cannot be read and is replaced on request.
     var isReplacement: Bool
+    /// The document that supplies members of the stored one that cannot be read; `nil`: the default does.
+    var last: Data?
     /// Whether it encodes the local change.
     var isOfChange: Bool { fork == nil && updates.isEmpty }
   }
@@ -53,6 +55,8 @@ extension Replica {
     var merged: Data
     /// Whether the sent document decodes to the same value, so that there is nothing to show once it is acknowledged.
     var isReflected: Bool
+    /// The members of the sent document that cannot be read.
+    var unreadableMembers: RedisSharedStateError?
 
     /// - Parameter isReflected: `nil` to compare the two documents.
     init(encoded: Data, merged: Data, isReflected: Bool? = nil) {
@@ -112,7 +116,9 @@ extension Replica {
   }
 
   private func makeEncoding(of updates: [UInt64], merging fork: Fork.Documents? = nil) -> Encoding {
-    Encoding(
+    let isOfChange = updates.isEmpty && fork == nil
+    let replacesMembers = isOfChange && shown.unreadableMembers != nil && pending.isReplacement
+    return Encoding(
       fork: fork,
       updates: updates,
       base: shown.base,
@@ -120,8 +126,9 @@ extension Replica {
       expected: confirmed.expectedMeta,
       verifiedLineage: lastVerified.meta?.lineage,
       basis: confirmed.basis,
-      isMerged: policy.conflict.keepsOtherChanges && unreadable == nil,
-      isReplacement: unreadable != nil
+      isMerged: policy.conflict.keepsOtherChanges && unreadable == nil && !replacesMembers,
+      isReplacement: unreadable != nil || replacesMembers,
+      last: lastDocument
     )
   }
 
@@ -206,6 +213,7 @@ extension Replica {
         condition: encoding.isReplacement ? .replacing(revision) : .revision(revision),
         expectedVersion: OutstandingCommit.ExpectedVersion(encoding),
         isReflected: documents.isReflected,
+        unreadableMembers: documents.unreadableMembers,
         isMerge: encoding.isMerged && revision != shown.baseRevision,
         waiters: waiters
       )

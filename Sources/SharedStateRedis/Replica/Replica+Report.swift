@@ -74,7 +74,7 @@ extension Replica.Action {
         case .restored(let revision), .adopted(let revision), .merged(let revision): self.revision = revision
         case .lostHistory(let confirmed, _), .unmerged(let confirmed, _, _): revision = confirmed
         case .neverStored(let announced, _): revision = announced
-        case .unversioned, .incomplete, .missedMessage, .gaveUp, .undecodable: break
+        case .unversioned, .incomplete, .missedMessage, .gaveUp, .undecodable, .unreadableMembers: break
         }
       }
     }

@@ -67,10 +67,16 @@ struct Replica: Sendable {
     var isInitial = false
     /// Whether it replaces a discarded change although it is not the confirmed state.
     var isReversion = false
+    /// The document that supplies the members that cannot be read; `nil`: the default does.
+    var last: Data?
   }
 
   enum ShowOutcome: Equatable, Sendable {
     case shown
+    /// Some members cannot be read, and the box shows other values of them.
+    ///
+    /// - `as`: The shown value, as this service encodes it.
+    case shownInPart(as: Data, RedisSharedStateError)
     /// A local change that is not acknowledged prevented it. The state can be decoded.
     case superseded
     /// A newer state was shown before.
@@ -143,6 +149,8 @@ struct Replica: Sendable {
     /// - `lastCommit`: The commit that assigned its revision; `nil`: it has none of its own.
     /// - `isDefault`: Whether the box has never shown a stored value, so that the default stays.
     case undecodable(RedisSharedStateError, lastCommit: LastCommit?, isDefault: Bool)
+    /// Some members of the stored document cannot be read, and the box shows other values of them.
+    case unreadableMembers(RedisSharedStateError)
   }
 
   /// The commit that is named beside a stored document.
@@ -165,6 +173,14 @@ struct Replica: Sendable {
       switch self {
       case .defaultValue: .absent
       case .stored(let document), .encoded(_, let document): .document(document)
+      }
+    }
+
+    /// The document that was decoded, or that the value was encoded into.
+    var document: Data? {
+      switch self {
+      case .defaultValue: nil
+      case .stored(let document), .encoded(let document, _): document
       }
     }
   }
@@ -212,7 +228,8 @@ struct Replica: Sendable {
     guard let snapshot, let document = snapshot.state.content.document else { return }
     confirmed = Confirmed(snapshot)
     if policy.dataLoss == .reseedFromSnapshot { savedVersion = snapshot.version }
-    shown.reflect(.stored(document), at: snapshot.state.revision)
+    let base = snapshot.part.map { Base.encoded($0.encoded, stored: document) } ?? .stored(document)
+    shown.reflect(base, at: snapshot.state.revision, unreadableMembers: snapshot.part?.unreadableMembers)
   }
 
   var phase: Phase { online?.phase ?? .offline }
@@ -372,7 +389,7 @@ struct Replica: Sendable {
     guard !isCommitUnderWay else { return nil }
     if let (state, stamp) = shown.takeReversion() {
       let sequence = shown.begin(state.revision)
-      return StateToShow(state: state, stamp: stamp, sequence: sequence, isReversion: true)
+      return StateToShow(state: state, stamp: stamp, sequence: sequence, isReversion: true, last: lastDocument)
     }
     // The result of the merge is shown instead.
     if isMerging { return nil }
@@ -386,9 +403,13 @@ struct Replica: Sendable {
       state: confirmed.state,
       stamp: isSavePending ? nil : pending.settledStamp,
       sequence: shown.begin(confirmed.revision),
-      isInitial: !shown.isLoaded && confirmed.content != .absent
+      isInitial: !shown.isLoaded && confirmed.content != .absent,
+      last: lastDocument
     )
   }
+
+  /// The document that supplies members that cannot be read; `nil`: the default does.
+  var lastDocument: Data? { policy.keepsUnreadableMembers ? shown.base.document : nil }
 
   /// Whether the box has to keep its value although its stamp may be the settled one: an unchanged value is being
   /// saved. A change that is not under way has another stamp, unless it was given up or precedes a reset.
@@ -484,8 +505,13 @@ struct Replica: Sendable {
     guard phase == .live, shown.sight != .unknown, online?.repairs.absence == nil, !isMerging else { return [] }
     shown.finishLoading()
     let resumed = resume(outstandingReads.takeAnsweredLoads(), unreadable)
-    guard !outstandingReads.hasLoads, reports.loaded(unreadable) else { return resumed }
-    return [.status(.loading(false)), .status(.loadError(unreadable))] + resumed
+    let error = unreadable ?? shown.unreadableMembers
+    guard !outstandingReads.hasLoads, reports.loaded(error) else { return resumed }
+    var actions: [Action] = [.status(.loading(false)), .status(.loadError(error))]
+    if let members = reports.noteUnreadableMembers(shown.unreadableMembers) {
+      actions.append(.report(.unreadableMembers(members)))
+    }
+    return actions + resumed
   }
 
   func resume(_ waiters: [UInt64], _ error: RedisSharedStateError?) -> [Action] {

@@ -14,6 +14,8 @@ struct ReplicaPolicy: Equatable, Sendable {
   var inlineLimit: Int
   /// The replicas of the server that have to have a change before it counts as saved.
   var replicas: RedisReplicas
+  /// Whether the last document supplies members that cannot be read.
+  var keepsUnreadableMembers = false
   /// The writer that this service names in its commits: label, host, process and nonce, without spaces.
   var writer: String
 

@@ -6,6 +6,8 @@ struct Reports: Sendable {
   private var unreadable: RedisSharedStateError?
   /// The unreadable content that was logged last.
   private var loggedUnreadable: StoredValue.Content?
+  /// The unreadable members that were logged last.
+  private var loggedMembers: RedisSharedStateError?
   private(set) var hasSaveError = false
   /// The stamp and the reason of the last change that was given up; `nil` once the value is saved.
   private(set) var givenUp: (stamp: UInt64, error: RedisSharedStateError)?
@@ -35,6 +37,14 @@ struct Reports: Sendable {
     guard loggedUnreadable != content else { return false }
     loggedUnreadable = content
     return true
+  }
+
+  /// Some members of the shown document cannot be read, or each of them can (`nil`). The same ones are logged once.
+  ///
+  /// - Returns: What has to be logged.
+  mutating func noteUnreadableMembers(_ error: RedisSharedStateError?) -> RedisSharedStateError? {
+    defer { loggedMembers = error }
+    return error == loggedMembers ? nil : error
   }
 
   /// The stored document can be read.

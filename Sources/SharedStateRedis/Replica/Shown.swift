@@ -25,6 +25,8 @@ struct Shown: Sendable {
   /// The document sent for the last local change, if it decodes to the value in the box.
   private(set) var reflected: Data?
   private(set) var sight = Sight.reflected
+  /// The members of the shown document that cannot be read. The box shows other values of them.
+  private(set) var unreadableMembers: RedisSharedStateError?
   private(set) var showing: Showing?
   /// What the box shows next instead of a discarded change, and the stamp of that change.
   private(set) var reversion: (state: Replica.State, stamp: UInt64)?
@@ -57,8 +59,14 @@ struct Shown: Sendable {
   }
 
   /// The box has this base, apart from the local changes that are not acknowledged.
-  mutating func reflect(_ base: Replica.Base, at revision: Revision) {
-    (self.base, baseRevision) = (base, revision)
+  ///
+  /// - Parameter unreadableMembers: The members of the stored document that cannot be read.
+  mutating func reflect(
+    _ base: Replica.Base,
+    at revision: Revision,
+    unreadableMembers: RedisSharedStateError? = nil
+  ) {
+    (self.base, baseRevision, self.unreadableMembers) = (base, revision, unreadableMembers)
   }
 
   /// A local change was committed, and is the base of the next one.
@@ -66,8 +74,15 @@ struct Shown: Sendable {
   /// - Parameters:
   ///   - stored: The document that was sent.
   ///   - isReflected: Whether it decodes to the value in the box.
-  mutating func reflect(_ encoded: Data, stored: Data?, at revision: Revision, isReflected: Bool) {
-    reflect(.encoded(encoded, stored: stored ?? encoded), at: revision)
+  ///   - unreadableMembers: Its members that cannot be read.
+  mutating func reflect(
+    _ encoded: Data,
+    stored: Data?,
+    at revision: Revision,
+    isReflected: Bool,
+    unreadableMembers: RedisSharedStateError?
+  ) {
+    reflect(.encoded(encoded, stored: stored ?? encoded), at: revision, unreadableMembers: unreadableMembers)
     reflected = isReflected ? stored : nil
   }
 

@@ -127,6 +127,14 @@ struct SnapshotState: Hashable, Sendable {
   let state: Replica.State
   let date: Date
   var version: SavedVersion?
+  /// The members of its document that cannot be read, and the shown value, as this service encodes it; `nil`: the whole
+  /// document is shown.
+  var part: Part?
+
+  struct Part: Hashable, Sendable {
+    let unreadableMembers: RedisSharedStateError
+    let encoded: Data
+  }
 }
 
 extension RedisConfiguration {

@@ -164,6 +164,13 @@ final class LinkTelemetry: Sendable {
         of: "undecodable",
         metadata
       )
+    case .unreadableMembers(let error):
+      log(
+        "Members of the stored value cannot be read. Their last or default values are shown, and they stay stored.",
+        .error,
+        of: "undecodable",
+        ["name": "\(name)", "error": "\(error)", "members": "\(error.unreadableMembers.joined(separator: ", "))"]
+      )
     case .incomplete(let shortfall):
       log(
         "A change is stored, but Redis has refused a later step. Other services may see the change late.",

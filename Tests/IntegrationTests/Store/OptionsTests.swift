@@ -18,6 +18,10 @@ struct OptionsTests {
     ("rules", ["none", "some"], .init(validate: { _ in })),
     ("detection of external edits", ["on", "off"], .init(detectsForeignEdits: false)),
     ("strictness", ["off", "on"], .init(isStrict: true)),
+    (
+      "policy for unreadable members", ["hold the document", "keep the last value"],
+      .init(unreadableMembers: .keepLast)
+    ),
   ]
 
   @Test("Differing options record one test issue per name and option, and the first share's options apply")

@@ -1,7 +1,9 @@
 import Foundation
+import Logging
 import SharedState
 import SharedStateRedis
 import SharedStateTesting
+import Synchronization
 import Testing
 
 /// Two releases of a service side by side on one server, for each way to change a type.
@@ -433,6 +435,103 @@ struct SchemaChangesArticleTests {
       old.wrappedValue == AddedCase.V1(delivery: .express, maximumItems: 30)
         && new.wrappedValue == AddedCase.V2(delivery: .express, maximumItems: 30)
     }
+  }
+
+  @Test("With the option, the old release shows the rest of a document with an added case, and keeps the case stored")
+  func aCaseIsAddedToAPartlyReadDocument() async throws {
+    typealias V1 = AddedCase.V1
+    typealias V2 = AddedCase.V2
+    let server = InProcessRedis()
+    @Shared(.redis("checkout:config", store: .inProcess(server), options: .init(unreadableMembers: .keepLast)))
+    var old = V1()
+    let new = config(server, V2())
+    try await new.load()
+    new.withLock { $0.delivery = .express }
+    try await new.save()
+    try await $old.load()
+    new.withLock { $0 = V2(delivery: .drone, maximumItems: 20) }
+    try await new.save()
+    try await $old.load()
+    #expect(old == V1(delivery: .express, maximumItems: 20))
+    #expect(($old.loadError as? RedisSharedStateError)?.unreadableMembers == ["delivery"])
+    $old.withLock { $0.maximumItems = 30 }
+    try await $old.save()
+    #expect(server.get("checkout:config") == #"{"delivery":"drone","maximumItems":30}"#)
+    $old.withLock { $0.delivery = .standard }
+    try await $old.save()
+    #expect(server.get("checkout:config") == #"{"delivery":"standard","maximumItems":30}"#)
+  }
+
+  // MARK: The log of the old release
+
+  /// The log of one service, a line for each entry.
+  private final class Log: Sendable {
+    private let state = Mutex<[String]>([])
+
+    private struct Handler: LogHandler {
+      let log: Log
+      var metadata: Logger.Metadata = [:]
+      var logLevel = Logger.Level.info
+
+      subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+      }
+
+      func log(event: LogEvent) {
+        let words = ["members", "unknown", "error"].map { event.metadata?[$0] }.compactMap { $0?.description }
+        log.state.withLock { $0.append("\(event.level) \(event.message) \(words.joined(separator: " "))") }
+      }
+    }
+
+    var logger: Logger { Logger(label: "old") { _ in Handler(log: self) } }
+
+    /// The entries about stored values.
+    var lines: [String] {
+      state.withLock { $0 }.filter { $0.contains("stored value") }
+    }
+  }
+
+  /// What a service with an old type logs when a new release stores a document.
+  private func log<Value: Codable & Sendable>(
+    _ value: Value,
+    _ options: RedisSharedKey<Value>.Options = .init(),
+    after document: String
+  ) async throws -> String {
+    let (server, log) = (InProcessRedis(), Log())
+    let old = Shared(
+      wrappedValue: value,
+      .redis("checkout:config", store: .inProcess(server, logger: log.logger), options: options)
+    )
+    server.set("checkout:config", String(decoding: try JSONEncoder().encode(value), as: UTF8.self))
+    try await old.load()
+    server.set("checkout:config", document)
+    // A document that cannot be read fails the load.
+    try? await old.load()
+    try await eventually("it is logged") { !log.lines.isEmpty }
+    _ = old.loadError
+    return log.lines.joined(separator: "\n")
+  }
+
+  @Test("The old release logs what it cannot read, and what it completes")
+  func logOfTheOldRelease() async throws {
+    let completed = "info The stored value lacks members that this service requires. They have their default values."
+    let unreadable = "error The stored value cannot be read. The last good value stays, and local changes wait."
+    let inPart =
+      "error Members of the stored value cannot be read. Their last or default values are shown, and they stay stored."
+    let renamed = try await log(RemovedField.V1(), after: #"{"itemLimit":20,"currency":"CHF"}"#)
+    #expect(renamed == "\(completed) maximumItems")
+    let retyped = try await log(ChangedType.V1(), after: #"{"timeout":{"seconds":8,"attempts":4},"maximumItems":10}"#)
+    #expect(retyped.hasPrefix(unreadable) && retyped.contains("timeout: expected Int, found an object"))
+    let removed = try await log(RemovedField.V1(), after: #"{"maximumItems":30}"#)
+    #expect(removed == "\(completed) currency")
+    let document = #"{"delivery":"drone","maximumItems":20}"#
+    let added = try await log(AddedCase.V1(), after: document)
+    #expect(
+      added.hasPrefix(unreadable) && added.contains("delivery: expected a case of Delivery, found another string")
+    )
+    let partly = try await log(AddedCase.V1(), .init(unreadableMembers: .keepLast), after: document)
+    #expect(partly.hasPrefix("\(inPart) delivery"))
   }
 
   // MARK: A case less

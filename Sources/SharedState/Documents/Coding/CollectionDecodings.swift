@@ -38,6 +38,31 @@ extension DocumentReader {
   }
 }
 
+extension DocumentReader {
+  /// Whether the elements of a list have identities that the document contains, so that a change of the list keeps those
+  /// that were left out: two readings of the first one that can be read have the same identity.
+  func hasIdentities<Element>(elementsOf array: Int, _ decoding: ValueDecoding<Element>) -> Bool {
+    guard Element.self is any Identifiable.Type, kind(array) == .array else { return false }
+    var node = array + 1
+    while node < document.nodes[array].next {
+      let place = ReadingPlace(node)
+      node = Int(document.nodes[node].next)
+      guard !leftOut.contains(place.node), let element = probe({ try decoding.read(at: place, from: $0) }) else {
+        continue
+      }
+      guard let element = element as? any Identifiable,
+        let again = probe({ try decoding.read(at: place, from: $0) })
+      else { return false }
+      return Self.isSame(element, again)
+    }
+    return false
+  }
+
+  private static func isSame<Element: Identifiable>(_ element: Element, _ other: Any) -> Bool {
+    (other as? Element)?.id == element.id
+  }
+}
+
 extension Array: CollectionDecodable where Element: Decodable {
   static var collectionDecoding: TypeDecoding { ArrayDecoding<Element>() }
 }
@@ -49,7 +74,10 @@ private final class ArrayDecoding<Element: Decodable>: ValueDecoding<[Element]>,
   override func read(at place: ReadingPlace, from reader: DocumentReader) throws -> [Element] {
     var elements: [Element] = []
     if reader.kind(place.node) == .array { elements.reserveCapacity(reader.count(of: place.node)) }
+    let leavesOut =
+      !reader.leftOut.isEmpty && (unknown != nil || reader.hasIdentities(elementsOf: place.node, element))
     try reader.readElements(of: place.node) { place in
+      if leavesOut, reader.leftOut.contains(place.node) { return }
       if let unknown, unknown.contain(place, of: reader) { return }
       elements.append(try element.read(at: place, from: reader))
     }
@@ -68,6 +96,7 @@ private final class SetDecoding<Element: Decodable & Hashable>: ValueDecoding<Se
   override func read(at place: ReadingPlace, from reader: DocumentReader) throws -> Set<Element> {
     var elements: Set<Element> = []
     try reader.readElements(of: place.node) { place in
+      if reader.leftOut.contains(place.node) { return }
       if let unknown, unknown.contain(place, of: reader) { return }
       elements.insert(try element.read(at: place, from: reader))
     }

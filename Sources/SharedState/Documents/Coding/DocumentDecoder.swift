@@ -46,17 +46,25 @@ package struct DocumentDecoder: Sendable {
   ///
   /// A missing optional is `nil`. Elements of arrays and sets, and entries of dictionaries are never completed.
   ///
-  /// - Parameter default: The default, written by an encoder with the same settings.
+  /// - Parameters:
+  ///   - default: The default, written by an encoder with the same settings.
+  ///   - leftOut: The elements that are left out where their list or set has identities.
   /// - Throws: `DecodingError` as `JSONDecoder` does, or the value's own error.
   package func decode<Value: Decodable>(
     _ type: Value.Type,
     from document: JSONDocument,
-    completedBy default: JSONDocument?
+    completedBy default: JSONDocument?,
+    leavingOut leftOut: Set<Int> = []
   ) throws -> Completed<Value> {
     let fallback = `default`.map { DocumentReader($0, options) }
-    let reader = DocumentReader(document, options, fallback: fallback)
+    let reader = DocumentReader(document, options, fallback: fallback, leavingOut: leftOut)
     let value = try reader.read(type, at: ReadingPlace(0, fallback: fallback.map { _ in 0 }))
     return Completed(value: value, paths: reader.completed, isOfOtherShape: reader.isOfOtherShape)
+  }
+
+  /// A document whose unreadable members are replaced by those of other documents.
+  func mended(_ document: JSONDocument, by substitutes: [JSONDocument]) -> MendedDocument {
+    MendedDocument(document, by: substitutes, options)
   }
 
   /// Parses a document.

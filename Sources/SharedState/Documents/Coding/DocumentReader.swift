@@ -13,6 +13,8 @@ final class DocumentReader {
   let options: DecodingOptions
   /// The document that supplies members that are missing here.
   let fallback: DocumentReader?
+  /// The elements of lists and sets that cannot be read, and are left out.
+  let leftOut: Set<Int>
   /// The outermost value that is read.
   private let root: Int
   /// The keys that lead to that value.
@@ -40,18 +42,22 @@ final class DocumentReader {
   /// Takes a document.
   /// - Parameters:
   ///   - root: The number of the node that is read.
+  ///   - fallback: The document that supplies members that are missing.
+  ///   - leftOut: The elements that are left out where their list or set has identities.
   ///   - path: The keys that lead to it.
   init(
     _ document: JSONDocument,
     _ options: DecodingOptions,
     root: Int = 0,
     fallback: DocumentReader? = nil,
+    leavingOut leftOut: Set<Int> = [],
     path: [any CodingKey] = []
   ) {
     self.document = document
     self.options = options
     self.root = root
     self.fallback = fallback
+    self.leftOut = leftOut
     basePath = path
   }
 
@@ -127,7 +133,7 @@ final class DocumentReader {
       }
   }
 
-  private func converted(_ object: Int) -> [String: Int] {
+  func converted(_ object: Int) -> [String: Int] {
     if let known = convertedMembers[object] { return known }
     let path = options.looksAtPaths ? codingPath(to: object) : []
     var members: [String: Int] = [:]

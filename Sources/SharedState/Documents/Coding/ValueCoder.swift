@@ -62,6 +62,50 @@ package struct ValueCoder<Value: Codable & Sendable>: Sendable {
     }
   }
 
+  /// A value of a document of which some members, entries or elements may be unreadable.
+  package struct Mended {
+    package let completed: DocumentDecoder.Completed<Value>
+    /// The places that cannot be read, in the order in which they were found.
+    package let failures: [DecodingFailure]
+
+    /// Takes a value and the places that cannot be read.
+    package init(completed: DocumentDecoder.Completed<Value>, failures: [DecodingFailure] = []) {
+      (self.completed, self.failures) = (completed, failures)
+    }
+  }
+
+  /// Reads a value of a document of which some members, entries or elements may be unreadable: see ``MendedDocument``.
+  /// - Parameter last: The document that supplies them; where it cannot, and if it is `nil`, the default does.
+  /// - Throws: The first error of reading the document if it cannot be mended, or the value's own error.
+  package func decode(_ document: Data, mendedBy last: Data?) throws -> Mended {
+    guard case .own(_, let decoder) = coders else { return Mended(completed: try decode(document)) }
+    do {
+      return Mended(completed: try decode(document))
+    } catch let error as DecodingError {
+      let substitutes = [last.flatMap { try? JSONDocument(parsing: $0) }, completion?.document].compactMap { $0 }
+      var mended = decoder.mended(try decoder.document(document), by: substitutes)
+      guard mended.mend(error), let value = try decode(&mended, decoder) else { throw error }
+      return value
+    }
+  }
+
+  /// Reads a document, and mends it until it can be read; `nil` if it cannot be mended.
+  private func decode(_ mended: inout MendedDocument, _ decoder: DocumentDecoder) throws -> Mended? {
+    while true {
+      do {
+        let completed = try decoder.decode(
+          Value.self,
+          from: mended.document,
+          completedBy: completion?.document,
+          leavingOut: mended.leftOut
+        )
+        return Mended(completed: completed, failures: mended.failures)
+      } catch let error as DecodingError {
+        guard mended.mend(error) else { return nil }
+      }
+    }
+  }
+
   /// Writes a value, with the forms of the values in it; `nil` when the types are unknown, or the value cannot be
   /// encoded.
   package func formed(_ value: Value) -> FormedDocument? {
