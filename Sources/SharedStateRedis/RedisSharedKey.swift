@@ -255,7 +255,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
 
   func coder(
     completedBy defaultValue: Value?,
-    whenCompleted: @escaping @Sendable ([[String]]) -> Void = { _ in },
+    whenRead: @escaping @Sendable (_ completed: [[String]], _ unknown: ([[String]]) -> [String]) -> Void = { _, _ in },
     whenOfOtherShape: @escaping @Sendable () -> Void = {}
   ) -> DocumentCoder<Value> {
     let coder = ValueCoder(
@@ -273,7 +273,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
             if options.isStrict { return .failure(otherShape) }
             whenOfOtherShape()
           }
-          if !completed.paths.isEmpty { whenCompleted(completed.paths) }
+          whenRead(completed.paths) { coder.unknownMembers(of: document, beside: $0, in: completed.value) }
           var reading = DocumentCoder.Reading(value: completed.value)
           if !mended.failures.isEmpty { reading.unreadableMembers = .unreadableMembers(name: name, mended.failures) }
           return .success(reading)

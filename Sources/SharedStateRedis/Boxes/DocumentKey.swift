@@ -41,7 +41,7 @@ private struct DocumentKey<Value: Sendable>: ReplicatedKey {
 
   func coder(
     completedBy defaultValue: Value?,
-    whenCompleted: @escaping @Sendable ([[String]]) -> Void,
+    whenRead: @escaping @Sendable (_ completed: [[String]], _ unknown: ([[String]]) -> [String]) -> Void,
     whenOfOtherShape: @escaping @Sendable () -> Void
   ) -> DocumentCoder<Value> {
     DocumentCoder(

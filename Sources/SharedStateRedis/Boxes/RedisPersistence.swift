@@ -21,11 +21,12 @@ protocol ReplicatedKey: Sendable {
   /// Makes the coder that encodes and decodes the documents.
   /// - Parameters:
   ///   - defaultValue: Supplies the members that the type requires and a document lacks.
-  ///   - whenCompleted: Takes the paths of those members.
+  ///   - whenRead: Takes the paths of those members for each document that was read, and a closure that finds stored
+  ///     members that the type does not know beside some of them.
   ///   - whenOfOtherShape: Notes that a document has none of the type's members, but others.
   func coder(
     completedBy defaultValue: Value?,
-    whenCompleted: @escaping @Sendable ([[String]]) -> Void,
+    whenRead: @escaping @Sendable (_ completed: [[String]], _ unknown: ([[String]]) -> [String]) -> Void,
     whenOfOtherShape: @escaping @Sendable () -> Void
   ) -> DocumentCoder<Value>
 
@@ -70,9 +71,13 @@ final class RedisPersistence<Key: ReplicatedKey>: ReplicatedPersistence, Replica
     self.key = key
     let completions = ReportedCompletions()
     let (telemetry, name) = (key.store.telemetry, key.name)
-    coder = key.coder(completedBy: initialValue) { paths in
-      let members = completions.insert(paths)
-      if !members.isEmpty { telemetry.completed(members, of: name) }
+    coder = key.coder(completedBy: initialValue) { paths, unknown in
+      let (missing, wasRead) = completions.insert(paths)
+      guard !missing.isEmpty else { return }
+      let members = missing.map { $0.joined(separator: ".") }
+      // Each of them was in all documents before this one.
+      let others = wasRead ? unknown(missing) : []
+      if others.isEmpty { telemetry.completed(members, of: name) } else { telemetry.renamed(members, others, of: name) }
     } whenOfOtherShape: {
       if completions.insertOtherShape() { telemetry.isOfOtherShape(name, type: "\(Value.self)") }
     }
@@ -343,20 +348,25 @@ private final class ReportedCompletions: Sendable {
   /// so nothing else bounds their number.
   private static let maximum = 100
 
-  private let members = Mutex<Set<String>>([])
+  private let members = Mutex<Set<[String]>>([])
   private let wasOfOtherShape = Atomic(false)
+  private let wasRead = Atomic(false)
 
   /// Remembers that a document had none of the type's members, and returns whether that was not reported before.
   func insertOtherShape() -> Bool {
     !wasOfOtherShape.exchange(true, ordering: .relaxed)
   }
 
-  /// Remembers members, and returns those that were not reported before.
-  func insert(_ paths: [[String]]) -> [String] {
-    let paths = paths.map { $0.joined(separator: ".") }
-    return members.withLock { members in
+  /// Remembers the members that a document lacks. Returns those that were not reported before, and whether another
+  /// document was read before.
+  func insert(_ paths: [[String]]) -> (missing: [[String]], wasRead: Bool) {
+    let wasRead = wasRead.load(ordering: .relaxed)
+    if !wasRead { self.wasRead.store(true, ordering: .relaxed) }
+    guard !paths.isEmpty else { return ([], wasRead) }
+    let missing = members.withLock { members in
       paths.filter { members.count < Self.maximum && members.insert($0).inserted }
     }
+    return (missing, wasRead)
   }
 }
 

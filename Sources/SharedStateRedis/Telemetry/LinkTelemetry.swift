@@ -240,6 +240,19 @@ final class LinkTelemetry: Sendable {
     )
   }
 
+  /// Reports that a stored value lacks members that it had, and has others beside them.
+  func renamed(_ members: [String], _ others: [String], of name: String) {
+    log(
+      "The stored value lacks members that it had, and has unknown ones. Were they renamed? They have their default values.",
+      .warning,
+      of: "renamed",
+      [
+        "name": "\(name)", "members": "\(members.joined(separator: ", "))",
+        "unknown": "\(others.joined(separator: ", "))",
+      ]
+    )
+  }
+
   /// Reports that a stored object has none of the members of the value's type.
   func isOfOtherShape(_ name: String, type: String) {
     log(

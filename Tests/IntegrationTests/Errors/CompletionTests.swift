@@ -67,6 +67,26 @@ struct CompletionTests {
     #expect(journal.entries(Journal.completed).count == 1)
   }
 
+  @Test("A member that was there, and is missing beside an unknown one, is a warning", arguments: BackendKind.allCases)
+  func renamed(kind: BackendKind) async throws {
+    let (backend, journal) = (try kind.make(), Journal())
+    try backend.set("config", #"{"limit":20,"limits":{"perSecond":1,"burst":2},"more":true}"#)
+    @Shared(.redis("config", store: try backend.store(logger: journal.logger("service")))) var older = First()
+    try await $older.load()
+    // An unknown member alone is no reason to warn, nor is one elsewhere.
+    try backend.set("config", #"{"maximum":30,"limits":{"perSecond":1,"peak":2}}"#)
+    try await $older.value { $0 == First(limit: 10, limits: CompletionTests.Limits(perSecond: 1, burst: 10)) }
+    let entries = journal.entries("Were they renamed?", name: "config")
+    #expect(entries.map(\.level) == [.warning])
+    #expect(entries.first?.members == "limit, limits.burst")
+    #expect(journal.entries(Journal.completed).isEmpty)
+    // What was missing from the first document on is new, whatever else is there.
+    @Shared(.redis("config", store: try backend.store("newer", logger: journal.logger("newer")))) var newer = Second()
+    try await $newer.load()
+    #expect(journal.entries("Were they renamed?", of: "newer").isEmpty)
+    #expect(journal.entries(Journal.completed, of: "newer").count == 1)
+  }
+
   @Test("A member that is missing inside an element has no default and is an error", arguments: BackendKind.allCases)
   func elements(kind: BackendKind) async throws {
     let backend = try kind.make()

@@ -520,7 +520,11 @@ struct SchemaChangesArticleTests {
     let inPart =
       "error Members of the stored value cannot be read. Their last or default values are shown, and they stay stored."
     let renamed = try await log(RemovedField.V1(), after: #"{"itemLimit":20,"currency":"CHF"}"#)
-    #expect(renamed == "\(completed) maximumItems")
+    #expect(
+      renamed
+        == "warning The stored value lacks members that it had, and has unknown ones. Were they renamed? "
+        + "They have their default values. maximumItems itemLimit"
+    )
     let retyped = try await log(ChangedType.V1(), after: #"{"timeout":{"seconds":8,"attempts":4},"maximumItems":10}"#)
     #expect(retyped.hasPrefix(unreadable) && retyped.contains("timeout: expected Int, found an object"))
     let removed = try await log(RemovedField.V1(), after: #"{"maximumItems":30}"#)

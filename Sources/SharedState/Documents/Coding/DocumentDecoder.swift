@@ -67,6 +67,20 @@ package struct DocumentDecoder: Sendable {
     MendedDocument(document, by: substitutes, options)
   }
 
+  /// The names of the members of an object, as a type sees them; none if there is no object.
+  func memberNames(of document: JSONDocument, at path: [String]) -> Set<String> {
+    let reader = DocumentReader(document, options)
+    var object = 0
+    for name in path {
+      guard reader.kind(object) == .object,
+        let member = reader.members(of: object).first(where: { $0.name == name })
+      else { return [] }
+      object = member.value
+    }
+    guard reader.kind(object) == .object else { return [] }
+    return Set(reader.members(of: object).filter { reader.kind($0.value) != .null }.map(\.name))
+  }
+
   /// Parses a document.
   /// - Throws: `DecodingError` that names the byte at which it is not JSON.
   package func document(_ data: Data) throws -> JSONDocument {

@@ -106,6 +106,19 @@ package struct ValueCoder<Value: Codable & Sendable>: Sendable {
     }
   }
 
+  /// The names of stored members that a value does not have, beside members that the document lacks.
+  /// - Parameter paths: The paths of the missing members.
+  package func unknownMembers(of document: Data, beside paths: [[String]], in value: Value) -> [String] {
+    guard case .own(_, let decoder) = coders, let stored = try? JSONDocument(parsing: document),
+      let own = try? JSONDocument(parsing: encode(value))
+    else { return [] }
+    let objects = Set(paths.map { Array($0.dropLast()) }).sorted { $0.lexicographicallyPrecedes($1) }
+    return objects.flatMap { path in
+      let names = decoder.memberNames(of: stored, at: path).subtracting(decoder.memberNames(of: own, at: path))
+      return names.sorted().map { (path + [$0]).joined(separator: ".") }
+    }
+  }
+
   /// Writes a value, with the forms of the values in it; `nil` when the types are unknown, or the value cannot be
   /// encoded.
   package func formed(_ value: Value) -> FormedDocument? {
