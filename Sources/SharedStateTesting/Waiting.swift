@@ -132,3 +132,16 @@ extension DispatchSemaphore {
     return wait(timeout: .now() + .seconds(Int(seconds))) == .success
   }
 }
+
+/// Expects what a call waits for before it returns, for a second at most.
+///
+/// On a machine that has stopped the threads of this process for as long, the call returns before. Then this waits.
+package func expectBehindCall(
+  begunAt start: ContinuousClock.Instant,
+  _ what: String,
+  sourceLocation: SourceLocation = #_sourceLocation,
+  _ isSo: @escaping @Sendable () -> Bool
+) async throws {
+  if ContinuousClock.now - start < .seconds(1) { return #expect(isSo(), sourceLocation: sourceLocation) }
+  try await eventually(what, sourceLocation: sourceLocation, isSo)
+}

@@ -23,15 +23,12 @@ struct NotificationTests {
     try await other.load()
     for round in 1...repetitions(100) {
       if call == .reset {
-        // Its observers are notified of this before they are observed again.
+        let updated = observe(count)
         try await count.updateAtomically { $0 = round }
+        // Otherwise its observers may be notified of this once they are observed again.
+        try await eventually("the notification of the update") { updated.values == [round] }
       }
-      let seen = Mutex<[Int]>([])
-      withObservationTracking {
-        _ = count.wrappedValue
-      } onChange: {
-        seen.withLock { $0.append(count.wrappedValue) }
-      }
+      let (seen, start) = (observe(count), ContinuousClock.now)
       switch call {
       case .load:
         try await other.updateAtomically { $0 = round }
@@ -39,7 +36,26 @@ struct NotificationTests {
       case .update: try await count.updateAtomically { $0 = round }
       case .reset: try await count.reset()
       }
-      #expect(seen.withLock(\.self) == [call == .reset ? 0 : round])
+      try await expectBehindCall(begunAt: start, "the notification") { seen.values == [call == .reset ? 0 : round] }
     }
+  }
+
+  /// Observes the next change. Returns what is read when it is notified.
+  private func observe(_ count: Shared<Int>) -> Seen {
+    let seen = Seen()
+    withObservationTracking {
+      _ = count.wrappedValue
+    } onChange: {
+      seen.append(count.wrappedValue)
+    }
+    return seen
+  }
+
+  private final class Seen: Sendable {
+    private let all = Mutex<[Int]>([])
+
+    var values: [Int] { all.withLock(\.self) }
+
+    func append(_ value: Int) { all.withLock { $0.append(value) } }
   }
 }
