@@ -36,6 +36,7 @@ extension IdentifiedArray: CollectionDecodable where Element: Decodable & Identi
   static var collectionDecoding: TypeDecoding { IdentifiedArrayDecoding<Element>() }
 }
 
+/// Leaves out elements that cannot be read, which `init(from:)` does not know.
 private final class IdentifiedArrayDecoding<Element: Decodable & Identifiable>:
   ValueDecoding<IdentifiedArray<Element.ID, Element>>, @unchecked Sendable
 {

@@ -49,8 +49,7 @@ struct MendedDocumentTests {
     var testDescription: String { "\(text) after \(last ?? "nothing")" }
   }
 
-  static let rows = [
-    // Members.
+  private static let rowsOfMembers: [Row] = [
     Row(#"{"limit":20,"plan":"pro","note":null}"#, last: "{}", Config(limit: 20, plan: .pro, note: nil)),
     Row(#"{"limit":20,"plan":"gold"}"#, last: #"{"plan":"pro"}"#, Config(limit: 20, plan: .pro, note: nil), "plan"),
     Row(#"{"limit":20,"plan":"gold"}"#, Config(limit: 20, note: nil), "plan"),
@@ -64,7 +63,9 @@ struct MendedDocumentTests {
     ),
     Row(#"{"note":"gold"}"#, Config(note: .pro), "note"),
     Row(#"{"note":"gold"}"#, last: "{}", Config(note: nil), "note"),
-    // Entries.
+  ]
+
+  private static let rowsOfEntries: [Row] = [
     Row(
       #"{"flags":{"a":{"isOn":true,"plan":"gold","rollout":{"off":{}}},"b":{"isOn":0,"rollout":{"off":{}}}}}"#,
       last: #"{"flags":{"b":{"isOn":true,"rollout":{"share":{"_0":5}}}}}"#,
@@ -96,7 +97,9 @@ struct MendedDocumentTests {
       Config(note: nil, flags: ["a": Flag(isOn: true)]),
       "flags"
     ),
-    // Payloads and unknown cases.
+  ]
+
+  private static let rowsOfCases: [Row] = [
     Row(
       #"{"flags":{"a":{"isOn":true,"rollout":{"share":{"_0":"x"}}}}}"#,
       last: #"{"flags":{"a":{"isOn":false,"rollout":{"share":{"_0":5}}}}}"#,
@@ -115,7 +118,10 @@ struct MendedDocumentTests {
       Config(note: nil, flags: ["a": Flag(isOn: true, rollout: .share(5))]),
       #"flags["a"].rollout"#
     ),
-    // Elements with identities are left out, unless none of them can be read.
+  ]
+
+  private static let rowsOfElements: [Row] = [
+    // Those with identities are left out, unless none of them can be read.
     Row(
       #"{"items":[{"id":1,"plan":"gold"},{"id":2,"plan":"pro"},{"id":3}]}"#,
       last: #"{"items":[{"id":1,"plan":"pro"}]}"#,
@@ -136,10 +142,12 @@ struct MendedDocumentTests {
     ),
     Row(#"{"plans":["gold","pro"]}"#, Config(note: nil, plans: [.pro]), "plans[0]"),
     Row(#"{"plans":["gold"]}"#, last: #"{"plans":["pro"]}"#, Config(note: nil), "plans[0]"),
-    // Others are not: the list is replaced as a whole.
+    // Of others the list is replaced as a whole.
     Row(#"{"order":[1,"x",3]}"#, last: #"{"order":[9]}"#, Config(note: nil, order: [9]), "order[1]"),
     Row(#"{"order":[1,"x",3]}"#, Config(note: nil), "order[1]"),
   ]
+
+  static let rows = rowsOfMembers + rowsOfEntries + rowsOfCases + rowsOfElements
 
   private func coder<Value: Codable & Sendable>(of value: Value) -> ValueCoder<Value> {
     ValueCoder(JSONEncoder(), JSONDecoder(), completedBy: value)
@@ -177,8 +185,8 @@ struct MendedDocumentTests {
     mine.items.append(Item(id: 100))
     let outcome = try ThreeWayMerge.merge(
       raw: document(row.text),
-      base: #require(coder.formed(row.config)),
-      mine: #require(coder.formed(mine)),
+      base: coder.formed(row.config),
+      mine: coder.formed(mine),
       theirs: document(row.text)
     )
     // The last list is not shown any longer once an element of the stored one can be read.
