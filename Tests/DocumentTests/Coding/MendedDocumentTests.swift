@@ -186,7 +186,7 @@ struct MendedDocumentTests {
     let outcome = try ThreeWayMerge.merge(
       raw: document(row.text),
       base: coder.formed(row.config),
-      mine: coder.formed(mine),
+      mine: #require(coder.formed(mine)),
       theirs: document(row.text)
     )
     // The last list is not shown any longer once an element of the stored one can be read.

@@ -44,7 +44,7 @@ struct ReplicaUnreadableMembersTests {
     #expect(replica.unreadable == nil)
     #expect(replica.shown.base == .encoded(Data("own".utf8), stored: Data("2".utf8)))
     #expect(replica.progress == .current)
-    #expect(replica.stateToSave == .document(8, "2"))
+    #expect(replica.snapshotState(secret: nil) == .document(8, "2"))
     #expect(replica.changed() == [.commit])
     let begun = replica.beginEncoding()
     let encoding = try #require(begun)
@@ -122,9 +122,9 @@ struct ReplicaUnreadableMembersTests {
 
   @Test("A snapshot is shown in part, also where Redis has the same version")
   func snapshot() {
-    var state = SavedState(state: .document(3, "1"), date: Date(timeIntervalSince1970: 1_790_000_000))
-    state.part = SavedState.Part(unreadableMembers: Self.members, encoded: Data("own".utf8))
-    var replica = Replica(name: "flags", names: .flags, policy: ReplicaPolicy(writer: "me"), saved: state)
+    var state = SnapshotState(state: .document(3, "1"), date: Date(timeIntervalSince1970: 1_790_000_000))
+    state.part = SnapshotState.Part(unreadableMembers: Self.members, encoded: Data("own".utf8))
+    var replica = Replica(name: "flags", names: .flags, policy: ReplicaPolicy(writer: "me"), snapshot: state)
     #expect(replica.shown.base == .encoded(Data("own".utf8), stored: Data("1".utf8)))
     replica.connected()
     _ = replica.subscribed()

@@ -42,7 +42,7 @@ struct RedisPersistenceTests {
     let store = RedisStore.inProcess()
     defer { store.stop() }
     let (box, _) = make(store)
-    let watch = try #require(box.mutationNotice)
+    let notice = try #require(box.mutationNotice)
     _ = box.snapshot { _ in }
     box.endMutationNotice(notice)
     let newer = try #require(box.mutationNotice)
