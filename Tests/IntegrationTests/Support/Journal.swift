@@ -77,7 +77,7 @@ extension Journal {
   static let merged = "Merged a value that Redis lost"
   static let adopted = "Adopted an external edit"
   static let lostHistory = "lost the newest version"
-  static let completed = "lacks members"
+  static let completed = "lacks members that this service requires"
   static let vitalsRefused = "does not report whether it evicts keys"
   static let closesIdleConnections = "close idle connections"
   static let trackingRefused = "does not report which keys"
