@@ -116,9 +116,13 @@ struct MendedDocument {
   }
 
   private static func step(_ key: any CodingKey) -> Step {
-    if let key = key as? PathKey { return key.index.map { .index($0) } ?? .name(key.stringValue) }
-    if let index = key.intValue, key.stringValue == "Index \(index)" { return .index(index) }
-    return .name(key.stringValue)
+    let name = key.stringValue
+    if let key = key as? PathKey {
+      if let index = key.index { return .index(index) }
+    } else if let index = key.intValue, name == "Index \(index)" {
+      return .index(index)
+    }
+    return .name(name)
   }
 
   private static func node(at path: Path, in reader: DocumentReader) -> Int? {
