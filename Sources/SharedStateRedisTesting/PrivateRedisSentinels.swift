@@ -57,7 +57,7 @@ public final class PrivateRedisSentinels: Sendable {
         password: sentinelPassword,
         configuration: tls + [
           "sentinel monitor \(Self.name) 127.0.0.1 \(primary.port) 2",
-          "sentinel down-after-milliseconds \(Self.name) 1000",
+          "sentinel down-after-milliseconds \(Self.name) 2000",
           "sentinel failover-timeout \(Self.name) 5000",
         ] + (password.map { ["sentinel auth-pass \(Self.name) \($0)"] } ?? [])
           + (sentinelPassword.map { ["sentinel sentinel-pass \($0)"] } ?? [])

@@ -160,12 +160,13 @@ struct SentinelTests {
     try await group.failOver()
     let (store, journal) = try service(group.url(of: outdated + group.sentinels[..<1]))
     try await store.waitUntilConnected(within: patience)
-    let primary = try #require(try group.primary())
-    try await eventually("the log names the server") {
+    // On a busy machine, the Sentinels may take a slow primary for one that is down, and choose another.
+    try await eventually("the log and the report name the primary") {
+      let address = "127.0.0.1:\(try group.primary()?.port ?? 0), "
       let server = journal.entries("Connected to Redis.").last?.server
-      return server?.hasPrefix("127.0.0.1:\(primary.port), found through the primary 'main' of the Sentinels ") == true
+      return server?.hasPrefix(address + "found through the primary 'main' of the Sentinels ") == true
+        && store.report().server.hasPrefix(address)
     }
-    #expect(store.report().server.hasPrefix("127.0.0.1:\(primary.port), "))
   }
 
   @Test("A live service whose Sentinel dies stays at its primary, although the next Sentinel is outdated")
