@@ -9,10 +9,9 @@ import IssueReporting
 /// ```
 ///
 /// The values are those that the first ``Dependency`` in the object remembers, overridden by those in force. An object
-/// without any is reported as an issue, also where `withDependencies` has made the object: nothing else remembers them,
-/// and what remembers them keeps them alive.
+/// without any has those of the `withDependencies` that has returned it. Another one is reported as an issue.
 /// - Parameters:
-///   - model: An object with a property that is a ``Dependency``.
+///   - model: An object with a property that is a ``Dependency``, or one that `withDependencies` has returned.
 ///   - updateValues: Changes a copy of the values.
 ///   - operation: The code that runs with the values.
 /// - Returns: The result of the operation.
@@ -36,7 +35,7 @@ public func withDependencies<Model: AnyObject, Result>(
 /// Otherwise the same as the synchronous function.
 /// - Parameters:
 ///   - isolation: The actor that everything runs on.
-///   - model: An object with a property that is a ``Dependency``.
+///   - model: An object with a property that is a ``Dependency``, or one that `withDependencies` has returned.
 ///   - updateValues: Changes a copy of the values.
 ///   - operation: The code that runs with the values.
 /// - Returns: The result of the operation.
@@ -61,7 +60,7 @@ public func withDependencies<Model: AnyObject, Result>(
 /// Runs an operation with the dependencies of an object, unchanged.
 ///
 /// - Parameters:
-///   - model: An object with a property that is a ``Dependency``.
+///   - model: An object with a property that is a ``Dependency``, or one that `withDependencies` has returned.
 ///   - operation: The code that runs with the values.
 /// - Returns: The result of the operation.
 /// - Throws: The error of the operation.
@@ -75,14 +74,15 @@ public func withDependencies<Model: AnyObject, Result>(
   column: UInt = #column
 ) rethrows -> Result {
   let access = DependencyAccess(fileID: fileID, filePath: filePath, line: line, column: column)
-  return try values(of: model, access).inForce(operation)
+  let values = values(of: model, access)
+  return MadeObjects.returned(try values.inForce(operation), with: values)
 }
 
 /// Runs an asynchronous operation with the dependencies of an object, unchanged.
 ///
 /// - Parameters:
 ///   - isolation: The actor that the operation runs on.
-///   - model: An object with a property that is a ``Dependency``.
+///   - model: An object with a property that is a ``Dependency``, or one that `withDependencies` has returned.
 ///   - operation: The code that runs with the values.
 /// - Returns: The result of the operation.
 /// - Throws: The error of the operation.
@@ -97,7 +97,8 @@ public func withDependencies<Model: AnyObject, Result>(
   column: UInt = #column
 ) async rethrows -> Result {
   let access = DependencyAccess(fileID: fileID, filePath: filePath, line: line, column: column)
-  return try await values(of: model, access).inForce(isolation: isolation, operation)
+  let values = values(of: model, access)
+  return MadeObjects.returned(try await values.inForce(isolation: isolation, operation), with: values)
 }
 
 /// The values that an object remembers, overridden by those in force.
@@ -111,9 +112,13 @@ private func values(of model: AnyObject, _ access: DependencyAccess) -> Dependen
     }
     mirror = part.superclassMirror
   }
+  if let values = MadeObjects.values(of: model) { return values.merging(.captured) }
   DependencyAccess.$current.withValue(access) {
     DependencyAccess.report(
-      "'\(type(of: model))' has no '@Dependency', so it has no dependencies to pass on. Add one, or use 'withDependencies'."
+      """
+      '\(type(of: model))' has no '@Dependency', and 'withDependencies' has not returned it, so it has no dependencies to \
+      pass on. Add one, or use 'withDependencies'.
+      """
     )
   }
   return .captured
