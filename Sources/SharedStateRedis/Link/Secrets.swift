@@ -9,6 +9,8 @@ struct Secrets: Sendable {
   private var earlier: Secret?
   /// Whether a server has had the newest one.
   private var isStored = false
+  /// The secret that the server had when it confirmed the values; `nil`: it is not known.
+  private(set) var ofValues: Secret?
 
   /// The secret that the server has, or had at the end of the last connection; `nil`: it has not said.
   var stored: Secret? { isStored ? newest : nil }
@@ -21,7 +23,11 @@ struct Secrets: Sendable {
   mutating func learn(_ stored: Secret) {
     isStored = true
     if stored != newest { (newest, earlier) = (stored, newest) }
+    ofValues = ofValues ?? stored
   }
+
+  /// Every value was read from the server that has the stored secret.
+  mutating func readAllValues() { ofValues = stored }
 
   /// Whether a message on a channel was made by the scripts.
   func prove(_ payload: Data, on channel: String) -> Bool {

@@ -14,7 +14,7 @@ struct SavedVersion: Hashable, Sendable {
 extension Replica {
   /// The state to be saved; `nil`: the server has said nothing, or nothing that a share could show.
   ///
-  /// - Parameter secret: The digest of the namespace's secret; `nil`: it is not known.
+  /// - Parameter secret: The digest of the secret that the server had when it confirmed the value; `nil`: it is not known.
   func snapshotState(secret: String?) -> Snapshot.State? {
     guard confirmed.isKnown else { return nil }
     switch shown.sight {
@@ -53,6 +53,13 @@ extension LinkState {
     guard snapshots.delay != nil else { return }
     let digest = secret.digest
     for id in members.ids { members[id]?.replica.compareSnapshot(withSecret: digest) }
+  }
+
+  /// The secret of the server that has confirmed the values. While they are read from a server with another one, it is
+  /// that of the former server: it is not known which of them this one lacks.
+  mutating func takeSecretOfValues() -> Secret? {
+    if isLive { secrets.readAllValues() }
+    return secrets.ofValues
   }
 
   /// The attempt to write the snapshot has ended.
@@ -101,7 +108,7 @@ extension Link {
   /// - Returns: Whether they are written.
   func saveSnapshot() -> Bool {
     guard let snapshotFile else { return true }
-    let (ids, secret) = guarded.withLock { ($0.state.members.ids, $0.state.secrets.stored?.digest) }
+    let (ids, secret) = guarded.withLock { ($0.state.members.ids, $0.state.takeSecretOfValues()?.digest) }
     var states: [Name: Snapshot.State] = [:]
     for start in stride(from: 0, to: ids.count, by: 1_000) {
       guarded.withLock { guarded in
