@@ -153,6 +153,20 @@ struct RoleTests {
     #expect(thread.next(after: nothingArrived) == "exchange on w: , s: ")
   }
 
+  @Test("A change wakes a thread that encodes the change of another value, and would then wait for an answer")
+  func wakesWhileEncoding() throws {
+    var thread = try Thread()
+    let other = try thread.link.join("other")
+    thread.change()
+    #expect(thread.next(after: nothingArrived) == "perform: encode")
+    thread.link.changed(other)
+    let isWoken = thread.link.takeEffects().contains { if case .wake = $0 { true } else { false } }
+    #expect(isWoken)
+    #expect(thread.next(after: .performed([thread.encoded])) == "exchange on w: commit, s: ")
+    // The wake-up ends that wait.
+    #expect(thread.next(after: nothingArrived) == "perform: encode")
+  }
+
   @Test("The thread that takes over the role finishes its effects and keeps the same connections")
   func handsOver() throws {
     var thread = try Thread()
