@@ -492,7 +492,7 @@ package class Box: Observable, @unchecked Sendable {
   private final func deliver(_ delivery: Deliveries) {
     lock.side.lock()
     let isFirst = deliveries.isEmpty
-    if isFirst { madeSideTable.deliveryWaiters.expectRound(now: .now) }
+    if isFirst { sideTable?.deliveryWaiters.expectRound(now: .now) }
     deliveries.formUnion([delivery, .underWay])
     lock.side.unlock()
     if isFirst { (persistence?.userCode ?? .local).append(BoxObservers(box: self)) }

@@ -10,7 +10,7 @@ struct DeliveryWaiters {
   private var ofRound: [ChangeWaiter] = []
   /// The tasks that wait for the end of the next one.
   private var ofNextRound: [ChangeWaiter] = []
-  /// When a round was asked for, or the last one began or ended.
+  /// When a round was asked for, or the last one began or ended; `nil`: before the first task came.
   private var since: ContinuousClock.Instant?
   /// Whether a look at the time is scheduled.
   private var isWatched = false
@@ -35,6 +35,7 @@ struct DeliveryWaiters {
 
   /// Adds a task, unless the observers have been blocked for too long.
   mutating func append(_ waiter: ChangeWaiter, now: ContinuousClock.Instant) -> Bool {
+    since = since ?? now
     guard rest(now) > .zero else { return false }
     ofNextRound.append(waiter)
     return true

@@ -39,6 +39,15 @@ struct DeliveryWaitersTests {
     #expect(waiters.append(ChangeWaiter(), now: begin + .seconds(5)) == true)
   }
 
+  @Test("The second begins with the first task if nobody has noted when the round was asked for")
+  func unnotedRound() {
+    var waiters = DeliveryWaiters()
+    #expect(waiters.append(ChangeWaiter(), now: start) == true)
+    #expect(waiters.append(ChangeWaiter(), now: start + .milliseconds(999)) == true)
+    #expect(waiters.append(ChangeWaiter(), now: start + .seconds(1)) == false)
+    #expect(waiters.look(now: start + .seconds(1)).count == 2)
+  }
+
   @Test("One look at the time is scheduled while tasks wait")
   func watch() {
     var waiters = DeliveryWaiters()
