@@ -9,8 +9,7 @@
 /// ```
 ///
 /// The overrides hold for the operation and for the tasks that it starts, and add to those in force. A ``Dependency``
-/// that is created meanwhile remembers them, and an object that the operation returns passes them on with
-/// `withDependencies(from:)`.
+/// that is created meanwhile remembers them.
 /// - Parameters:
 ///   - updateValues: Changes a copy of the values in force. Reading a value here is no use of it.
 ///   - operation: The code that runs with the changed values.
@@ -23,7 +22,7 @@ public func withDependencies<Result>(
 ) rethrows -> Result {
   var values = DependencyValues.captured
   try values.update(by: updateValues)
-  return MadeObjects.returned(try values.inForce(operation), with: values)
+  return try values.inForce(operation)
 }
 
 /// Overrides dependencies while an asynchronous operation runs.
@@ -43,5 +42,5 @@ public func withDependencies<Result>(
 ) async rethrows -> Result {
   var values = DependencyValues.captured
   try await values.update(isolation: isolation, by: updateValues)
-  return MadeObjects.returned(try await values.inForce(isolation: isolation, operation), with: values)
+  return try await values.inForce(isolation: isolation, operation)
 }

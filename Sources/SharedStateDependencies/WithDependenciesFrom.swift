@@ -9,9 +9,10 @@ import IssueReporting
 /// ```
 ///
 /// The values are those that the first ``Dependency`` in the object remembers, overridden by those in force. An object
-/// without any has those of the `withDependencies` that has returned it. Another one is reported as an issue.
+/// without any is reported as an issue, also where `withDependencies` has made the object: nothing else remembers them,
+/// and what remembers them keeps them alive.
 /// - Parameters:
-///   - model: An object with a property that is a ``Dependency``, or one that `withDependencies` has returned.
+///   - model: An object with a property that is a ``Dependency``.
 ///   - updateValues: Changes a copy of the values.
 ///   - operation: The code that runs with the values.
 /// - Returns: The result of the operation.
@@ -35,7 +36,7 @@ public func withDependencies<Model: AnyObject, Result>(
 /// Otherwise the same as the synchronous function.
 /// - Parameters:
 ///   - isolation: The actor that everything runs on.
-///   - model: An object with a property that is a ``Dependency``, or one that `withDependencies` has returned.
+///   - model: An object with a property that is a ``Dependency``.
 ///   - updateValues: Changes a copy of the values.
 ///   - operation: The code that runs with the values.
 /// - Returns: The result of the operation.
@@ -60,7 +61,7 @@ public func withDependencies<Model: AnyObject, Result>(
 /// Runs an operation with the dependencies of an object, unchanged.
 ///
 /// - Parameters:
-///   - model: An object with a property that is a ``Dependency``, or one that `withDependencies` has returned.
+///   - model: An object with a property that is a ``Dependency``.
 ///   - operation: The code that runs with the values.
 /// - Returns: The result of the operation.
 /// - Throws: The error of the operation.
@@ -74,15 +75,14 @@ public func withDependencies<Model: AnyObject, Result>(
   column: UInt = #column
 ) rethrows -> Result {
   let access = DependencyAccess(fileID: fileID, filePath: filePath, line: line, column: column)
-  let values = values(of: model, access)
-  return MadeObjects.returned(try values.inForce(operation), with: values)
+  return try values(of: model, access).inForce(operation)
 }
 
 /// Runs an asynchronous operation with the dependencies of an object, unchanged.
 ///
 /// - Parameters:
 ///   - isolation: The actor that the operation runs on.
-///   - model: An object with a property that is a ``Dependency``, or one that `withDependencies` has returned.
+///   - model: An object with a property that is a ``Dependency``.
 ///   - operation: The code that runs with the values.
 /// - Returns: The result of the operation.
 /// - Throws: The error of the operation.
@@ -97,8 +97,7 @@ public func withDependencies<Model: AnyObject, Result>(
   column: UInt = #column
 ) async rethrows -> Result {
   let access = DependencyAccess(fileID: fileID, filePath: filePath, line: line, column: column)
-  let values = values(of: model, access)
-  return MadeObjects.returned(try await values.inForce(isolation: isolation, operation), with: values)
+  return try await values(of: model, access).inForce(isolation: isolation, operation)
 }
 
 /// The values that an object remembers, overridden by those in force.
@@ -112,13 +111,9 @@ private func values(of model: AnyObject, _ access: DependencyAccess) -> Dependen
     }
     mirror = part.superclassMirror
   }
-  if let values = MadeObjects.values(of: model) { return values.merging(.captured) }
   DependencyAccess.$current.withValue(access) {
     DependencyAccess.report(
-      """
-      '\(type(of: model))' has no '@Dependency', and 'withDependencies' has not returned it, so it has no dependencies to \
-      pass on. Add one, or use 'withDependencies'.
-      """
+      "'\(type(of: model))' has no '@Dependency', so it has no dependencies to pass on. Add one, or use 'withDependencies'."
     )
   }
   return .captured
