@@ -34,8 +34,10 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
     // Only SharedStateServiceLifecycle links it.
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
-    // Only ConfigurationSharedState links it, for documents in JSON.
+    // Only ConfigurationSharedState links these, the first one for documents in JSON. swift-service-lifecycle depends on
+    // the second one as well.
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["JSON"]),
+    .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.0.0"),
     // Only for the trait 'Tracing'.
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.2.0"),
     // Starts the programs that the demo and the tests run. No library uses it.
@@ -104,6 +106,7 @@ let package = Package(
       dependencies: [
         "SharedState",
         "SharedStateRedis",
+        .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
         .product(name: "Configuration", package: "swift-configuration"),
       ],
       // The protocols of swift-configuration are made with it.

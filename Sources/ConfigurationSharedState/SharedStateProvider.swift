@@ -1,3 +1,4 @@
+import AsyncAlgorithms
 public import Configuration
 import Foundation
 import SharedState
@@ -73,9 +74,9 @@ public struct SharedStateProvider: ConfigProvider {
     type: ConfigType,
     updatesHandler: (ConfigUpdatesAsyncSequence<Result<LookupResult, any Error>, Never>) async throws -> Return
   ) async throws -> Return {
-    let updates = DistinctUpdates(documents: reader.updates) { document in
+    let updates = reader.updates.map { document in
       Result { try document.snapshot.value(forKey: key, type: type) }
-    } areSame: { old, new in
+    }.removeDuplicates { old, new in
       switch (old, new) {
       case (.success(let old), .success(let new)): old == new
       // The value is of another type than the one asked for, before and after.
@@ -94,11 +95,7 @@ public struct SharedStateProvider: ConfigProvider {
   public func watchSnapshot<Return: ~Copyable>(
     updatesHandler: (ConfigUpdatesAsyncSequence<any ConfigSnapshot, Never>) async throws -> Return
   ) async throws -> Return {
-    let updates = DistinctUpdates(documents: reader.updates) {
-      $0
-    } areSame: {
-      $0.hasSameValues(as: $1)
-    }
+    let updates = reader.updates.removeDuplicates { $0.hasSameValues(as: $1) }
     return try await updatesHandler(ConfigUpdatesAsyncSequence(updates.map { $0.snapshot as any ConfigSnapshot }))
   }
 }
