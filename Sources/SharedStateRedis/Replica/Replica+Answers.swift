@@ -299,9 +299,9 @@ extension Replica {
     }
     if unreadable != nil || pending.reset != nil || inFlight?.isLocalChange ?? false {
       // The confirmed state cannot be shown, or is about to be deleted.
-      shown.revert(to: State(revision: shown.baseRevision, content: shown.base.content), stamp)
+      shown.revert(stamp)
     } else {
-      shown.markUnknownIfReflected()
+      shown.discard(stamp)
     }
     return givenUp + settle(stamp: stamp)
   }

@@ -191,6 +191,7 @@ extension Replica {
       // A later local change was discarded meanwhile, so the box does not show the state any more.
       if let stamp = toShow.stamp, stamp != pending.settledStamp {
         shown.markUnknown()
+        shown.discard(pending.settledStamp)
         return advance()
       }
       // A newer state that arrived meanwhile changes nothing.

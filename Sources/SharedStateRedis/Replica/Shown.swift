@@ -30,6 +30,8 @@ struct Shown: Sendable {
   private(set) var showing: Showing?
   /// What the box shows next instead of a discarded change, and the stamp of that change.
   private(set) var reversion: (state: Replica.State, stamp: UInt64)?
+  /// The stamp of a discarded change that is in the box until the confirmed state is shown.
+  private var discarded: UInt64?
   /// Counts the attempts to show a state.
   private var sequence: UInt64 = 0
   /// Whether the box has been up to date once, so that everything shown from now on is a change.
@@ -66,7 +68,7 @@ struct Shown: Sendable {
     at revision: Revision,
     unreadableMembers: RedisSharedStateError? = nil
   ) {
-    (self.base, baseRevision, self.unreadableMembers) = (base, revision, unreadableMembers)
+    (self.base, baseRevision, self.unreadableMembers, discarded) = (base, revision, unreadableMembers, nil)
   }
 
   /// A local change was committed, and is the base of the next one.
@@ -89,12 +91,12 @@ struct Shown: Sendable {
   /// The confirmed state equals what the box shows.
   mutating func keep(at revision: Revision) {
     baseRevision = revision
-    sight = .reflected
+    markReflected()
   }
 
   /// The box shows the confirmed state, or a newer one.
   mutating func markReflected() {
-    sight = .reflected
+    (sight, discarded) = (.reflected, nil)
   }
 
   /// There is another confirmed state, to be decoded and shown.
@@ -112,9 +114,21 @@ struct Shown: Sendable {
     sight = .blocked(stamp: stamp)
   }
 
-  /// The confirmed document cannot be read.
+  /// The confirmed document cannot be read. If it was to take the place of a discarded change, the base does.
   mutating func markUnreadable(_ error: RedisSharedStateError) {
     sight = .unreadable(error)
+    if let stamp = discarded.take() { revert(stamp) }
+  }
+
+  /// A change is discarded. The box shows the confirmed state next.
+  mutating func discard(_ stamp: UInt64) {
+    markUnknownIfReflected()
+    discarded = stamp
+  }
+
+  /// A change is discarded while the confirmed state cannot be shown. The box shows its base next.
+  mutating func revert(_ stamp: UInt64) {
+    revert(to: Replica.State(revision: baseRevision, content: base.content), stamp)
   }
 
   /// A change is discarded that the box has shown on top of this state, which need not be the confirmed one.

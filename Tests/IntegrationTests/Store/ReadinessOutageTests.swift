@@ -1,11 +1,15 @@
 import SharedState
+import SharedStateDependencies
 import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
 @Suite("The readiness of a service in an outage", .timeLimit(.minutes(5)), .endsStores)
 struct ReadinessOutageTests {
-  @Test("A service stays ready in an outage with the values it has read, and not with unread or unreadable ones")
+  @Test(
+    "A service stays ready in an outage with the values it has read, and not with unread or unreadable ones",
+    .dependency(\.reportsUnreadErrors, false)
+  )
   func outage() async throws {
     let backend = try ServerBackend()
     let store = try backend.store()

@@ -181,6 +181,56 @@ struct ReplicaRefusedChangesTests {
     #expect(replica.toShow(after: .set(9, "4")).stamp == 1)
   }
 
+  @Test("BadDataHeld: that value is shown again also if the document is read again while the change is tried")
+  func readDuringTrial() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.endedShowing(replica.toShow(after: .set(8, "bad")), outcome: .unreadable(.bad))
+    _ = replica.changed()
+    #expect(beginsTrial(&replica))
+    let bad = replica.toShow(after: .set(9, "still bad"))
+    #expect(replica.encoded(Self.refused(stamp: 1), operation: .number(1)) == Self.reports + [.settled])
+    let again = Replica.StateToShow(state: .document(7, "1"), stamp: 1, sequence: 4, isReversion: true)
+    #expect(replica.endedShowing(bad, outcome: .unreadable(.bad)).compactMap(\.toShow) == [again])
+    #expect(!replica.endedShowing(again, outcome: .shown).contains { $0.toShow != nil })
+    #expect(replica.unreadable == .bad)
+  }
+
+  @Test("BadDataHeld: the last readable value is shown again if an unreadable one arrives during the encoding")
+  func unreadableDuringEncoding() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    let bad = replica.toShow(after: .set(8, "bad"))
+    #expect(replica.encoded(Self.refused(stamp: 1), operation: .number(1)) == Self.reports + [.settled])
+    let again = Replica.StateToShow(state: .document(7, "1"), stamp: 1, sequence: 3, isReversion: true)
+    #expect(replica.endedShowing(bad, outcome: .unreadable(.bad)).compactMap(\.toShow) == [again])
+  }
+
+  @Test("BadDataHeld: that value is the one shown during the encoding, if a further, unreadable one arrives")
+  func shownAndUnreadableDuringEncoding() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    let good = replica.toShow(after: .set(8, "2"))
+    _ = replica.encoded(Self.refused(stamp: 1), operation: .number(1))
+    _ = replica.stored(.document(9, "bad"))
+    let bad = replica.endedShowing(good, outcome: .shown).compactMap(\.toShow)
+    #expect(bad.map(\.state) == [.document(9, "bad")])
+    let again = Replica.StateToShow(state: .document(8, "2"), stamp: 1, sequence: 4, isReversion: true)
+    #expect(bad.flatMap { replica.endedShowing($0, outcome: .unreadable(.bad)).compactMap(\.toShow) } == [again])
+  }
+
+  @Test("A discarded change is not reverted any more once a newer value was shown")
+  func shownMeanwhile() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    let actions = replica.encoded(Self.refused(stamp: 1), operation: .number(1))
+    endShowing(actions, in: &replica, outcome: .shown)
+    let bad = replica.toShow(after: .set(8, "bad"))
+    #expect(!replica.endedShowing(bad, outcome: .unreadable(.bad)).contains { $0.toShow != nil })
+  }
+
   @Test("A change made after a reset is discarded, and the reset stays")
   func afterReset() {
     var replica = Replica.live(at: 7, "1")
