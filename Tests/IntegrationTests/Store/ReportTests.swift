@@ -62,6 +62,7 @@ struct ReportTests {
     try await store.waitUntilConnected(within: patience)
     let before = Date()
     try await backend.cutOff(store, "service", way)
+    try await $count.status { $0.loadError != nil }
     $count.withLock { $0 = 1 }
     let changed = Date()
     $count.withLock { $0 = 2 }
