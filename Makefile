@@ -258,9 +258,10 @@ GROUP_TESTS = '(AccessRulesTests|ForbiddenNamesTests|PrivateGroupsTests)'
 WORLD_TESTS = TestWorldTests
 
 # Tests that talk to servers block threads that other tests need. So the two kinds run one after the other, and only
-# half as many tests with servers at once, which takes less time.
+# half as many tests with servers at once, which takes less time. Those run with servers only, because the fake is used
+# by the tests without servers.
 SERVER_TESTS = '^IntegrationTests\.'
-SERVER_TEST_ENVIRONMENT = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
+SERVER_TEST_ENVIRONMENT = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4 SHARED_STATE_TEST_BACKENDS=server
 THREAD_TESTS = scripts/run-tests 60 swift test $(CHECK_FLAGS) --skip-build \
 	--skip $(EXIT_TESTS) --skip $(BUSY_TESTS) --skip $(PURE_TESTS) --skip $(MEMORY_TESTS) --skip $(SLOW_CODE_TESTS) \
 	--skip $(WORLD_TESTS) --skip $(COUNT_TESTS) --skip $(HANDSHAKE_TESTS) --skip $(GROUP_TESTS) \

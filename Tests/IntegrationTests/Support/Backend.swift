@@ -105,6 +105,18 @@ enum BackendKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case fake
   case server
 
+  /// `SHARED_STATE_TEST_BACKENDS=server` leaves out the fake.
+  static let allCases: [BackendKind] = {
+    let names = ProcessInfo.processInfo.environment["SHARED_STATE_TEST_BACKENDS"]
+    guard let names else { return [.fake, .server] }
+    return names.split(separator: ",").map { name in
+      guard let kind = BackendKind(rawValue: String(name)) else {
+        fatalError("SHARED_STATE_TEST_BACKENDS has to name 'fake' or 'server', and not '\(name)'.")
+      }
+      return kind
+    }
+  }()
+
   var testDescription: String { rawValue }
 
   func make() throws -> any Backend {
