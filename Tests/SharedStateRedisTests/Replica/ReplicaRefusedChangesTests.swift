@@ -220,15 +220,19 @@ struct ReplicaRefusedChangesTests {
     #expect(bad.flatMap { replica.endedShowing($0, outcome: .unreadable(.bad)).compactMap(\.toShow) } == [again])
   }
 
-  @Test("A discarded change is not reverted any more once a newer value was shown")
+  @Test("A discarded change is not reverted any more once the stored value, or a newer one, was shown")
   func shownMeanwhile() {
-    var replica = Replica.live(at: 7, "1")
-    _ = replica.changed()
-    #expect(replica.beginsEncoding() == true)
-    let actions = replica.encoded(Self.refused(stamp: 1), operation: .number(1))
-    endShowing(actions, in: &replica, outcome: .shown)
-    let bad = replica.toShow(after: .set(8, "bad"))
-    #expect(!replica.endedShowing(bad, outcome: .unreadable(.bad)).contains { $0.toShow != nil })
+    for outcome in [Replica.ShowOutcome.shown, .outdated] {
+      var replica = Replica.live(at: 7, "1")
+      _ = replica.changed()
+      #expect(replica.beginsEncoding() == true)
+      let shown = replica.encoded(Self.refused(stamp: 1), operation: .number(1)).compactMap(\.toShow)
+      if outcome == .outdated { shown.forEach { _ = replica.endedShowing($0, outcome: outcome) } }
+      var bad = replica.stored(.document(9, "bad")).compactMap(\.toShow)
+      if outcome == .shown { bad = shown.flatMap { replica.endedShowing($0, outcome: outcome).compactMap(\.toShow) } }
+      #expect(bad.map(\.state) == [.document(9, "bad")])
+      #expect(bad.flatMap { replica.endedShowing($0, outcome: .unreadable(.bad)).compactMap(\.toShow) } == [])
+    }
   }
 
   @Test("A change made after a reset is discarded, and the reset stays")
