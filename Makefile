@@ -261,7 +261,7 @@ WORLD_TESTS = TestWorldTests
 # half as many tests with servers at once, which takes less time. Those run with servers only, because the fake is used
 # by the tests without servers.
 SERVER_TESTS = '^IntegrationTests\.'
-SERVER_TEST_ENVIRONMENT = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4 SHARED_STATE_TEST_BACKENDS=server
+SERVER_TEST_ENVIRONMENT = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4 SHARED_STATE_TEST_BACKEND=server
 THREAD_TESTS = scripts/run-tests 60 swift test $(CHECK_FLAGS) --skip-build \
 	--skip $(EXIT_TESTS) --skip $(BUSY_TESTS) --skip $(PURE_TESTS) --skip $(MEMORY_TESTS) --skip $(SLOW_CODE_TESTS) \
 	--skip $(WORLD_TESTS) --skip $(COUNT_TESTS) --skip $(HANDSHAKE_TESTS) --skip $(GROUP_TESTS) \

@@ -105,16 +105,13 @@ enum BackendKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case fake
   case server
 
-  /// `SHARED_STATE_TEST_BACKENDS=server` leaves out the fake.
+  /// `SHARED_STATE_TEST_BACKEND` names the only one.
   static let allCases: [BackendKind] = {
-    let names = ProcessInfo.processInfo.environment["SHARED_STATE_TEST_BACKENDS"]
-    guard let names else { return [.fake, .server] }
-    return names.split(separator: ",").map { name in
-      guard let kind = BackendKind(rawValue: String(name)) else {
-        fatalError("SHARED_STATE_TEST_BACKENDS has to name 'fake' or 'server', and not '\(name)'.")
-      }
-      return kind
+    guard let name = ProcessInfo.processInfo.environment["SHARED_STATE_TEST_BACKEND"] else { return [.fake, .server] }
+    guard let only = BackendKind(rawValue: name) else {
+      fatalError("SHARED_STATE_TEST_BACKEND has to be 'fake' or 'server', and not '\(name)'.")
     }
+    return [only]
   }()
 
   var testDescription: String { rawValue }
