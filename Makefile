@@ -158,7 +158,7 @@ check-compose:
 
 # The checks below share one build with the thread sanitizer. Package.swift reads the variable.
 CHECK_ENVIRONMENT = THREAD_SANITIZER=1
-CHECK_FLAGS = --sanitize thread --scratch-path .build-check -Xswiftc -warnings-as-errors
+CHECK_FLAGS = --sanitize thread --scratch-path .build-check -Xswiftc -warnings-as-errors --disable-index-store
 
 check-build:
 	@scripts/require hiredis openssl
@@ -194,7 +194,8 @@ check-consumers:
 	scripts/check-server
 	scripts/check-deployment
 
-SERVER_FLAGS = --package-path Tests/Consumers/Server --scratch-path $(CURDIR)/.build-consumers
+CONSUMERS_FLAGS = --scratch-path $(CURDIR)/.build-consumers --disable-index-store
+SERVER_FLAGS = --package-path Tests/Consumers/Server $(CONSUMERS_FLAGS)
 
 # Not a part of 'make check': the client that its tests use, with a TLS library of its own, takes four minutes to build.
 check-server:
@@ -206,8 +207,8 @@ check-server:
 # The programs in Examples, and their tests. Their manifests turn warnings into errors, so that they share the library
 # with the packages of check-consumers, and the service Hummingbird with the server there. SwiftPM removes checkouts
 # that a package does not use, so the one with the fewest comes last.
-EXAMPLES_FLAGS = --package-path Examples --scratch-path $(CURDIR)/.build-consumers
-FLAGS_SERVICE_FLAGS = --package-path Examples/flags-service --scratch-path $(CURDIR)/.build-consumers
+EXAMPLES_FLAGS = --package-path Examples $(CONSUMERS_FLAGS)
+FLAGS_SERVICE_FLAGS = --package-path Examples/flags-service $(CONSUMERS_FLAGS)
 
 check-examples:
 	@scripts/require hiredis openssl redis-server
@@ -220,7 +221,7 @@ check-examples:
 # packages above.
 check-benchmarks:
 	@scripts/require hiredis openssl
-	swift build --package-path Benchmarks --scratch-path $(CURDIR)/.build-consumers
+	swift build --package-path Benchmarks $(CONSUMERS_FLAGS)
 
 # Tests that start their own program again and wait for its exit. Under the sanitizer, the runner waits for children in
 # a way that never ends while the sanitizer or other tests have children. These tests run in the ordinary run only.
