@@ -8,6 +8,7 @@ let package = Package(
   products: [
     .library(name: "ConfigurationSharedState", targets: ["ConfigurationSharedState"]),
     .library(name: "SharedStateDependencies", targets: ["SharedStateDependencies"]),
+    .library(name: "SharedStateDependenciesMacros", targets: ["SharedStateDependenciesMacros"]),
     .library(name: "SharedState", targets: ["SharedState"]),
     .library(name: "SharedStateCombine", targets: ["SharedStateCombine"]),
     .library(name: "SharedStateRedis", targets: ["SharedStateRedis"]),
@@ -137,20 +138,30 @@ let package = Package(
       dependencies: [
         "SharedState",
         "SharedStateDependencies",
+        "SharedStateMacros",
         "SharedStateRedis",
         "SharedStateTesting",
       ]
     ),
+    // A module of its own, so that only its users build the macros.
+    .target(
+      name: "SharedStateDependenciesMacros",
+      dependencies: [
+        "SharedStateDependencies",
+        "SharedStateMacros",
+        .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+      ]
+    ),
     // The macros have no dependencies: they speak the compiler's protocol themselves. The expansion is a library,
     // because tests that depend on a macro are built for the host machine, and all other tests with them.
-    .target(name: "SharedStateStoreMacroExpansion"),
-    .macro(name: "SharedStateStoreMacros", dependencies: ["SharedStateStoreMacroExpansion"]),
+    .target(name: "SharedStateMacroExpansion"),
+    .macro(name: "SharedStateMacros", dependencies: ["SharedStateMacroExpansion"]),
     .target(
       name: "SharedStateStore",
       dependencies: [
         "SharedState",
         "SharedStateDependencies",
-        "SharedStateStoreMacros",
+        "SharedStateMacros",
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
         .product(name: "OrderedCollections", package: "swift-collections"),
       ]
@@ -340,13 +351,14 @@ let package = Package(
       exclude: ["README.md", "CompileErrors/Proofs"]
     ),
     .testTarget(
-      name: "StoreMacrosTests",
+      name: "MacrosTests",
       dependencies: [
         "SharedState",
         "SharedStateDependencies",
+        "SharedStateDependenciesMacros",
+        "SharedStateMacroExpansion",
         "SharedStateStore",
         "SharedStateStoreCasePaths",
-        "SharedStateStoreMacroExpansion",
         "SharedStateTesting",
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
         .product(name: "Subprocess", package: "swift-subprocess"),
@@ -378,7 +390,7 @@ let package = Package(
       dependencies: [
         "SharedState",
         "SharedStateRedis",
-        "SharedStateStoreMacroExpansion",
+        "SharedStateMacroExpansion",
       ],
       exclude: ["Targets/main.swift"]
     ),

@@ -54,12 +54,12 @@ let package = Package(
       ],
       swiftSettings: settings
     ),
-    .target(name: "SharedStateStoreMacroExpansion", swiftSettings: settings),
+    .target(name: "SharedStateMacroExpansion", swiftSettings: settings),
     // Declares the entry point of libFuzzer, which comes with the toolchain.
     .target(name: "CFuzzer"),
     .executableTarget(
       name: "fuzz",
-      dependencies: ["CFuzzer", "SharedState", "SharedStateRedis", "SharedStateStoreMacroExpansion"],
+      dependencies: ["CFuzzer", "SharedState", "SharedStateRedis", "SharedStateMacroExpansion"],
       swiftSettings: settings,
       linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-sanitize=address", "-use-ld=lld"])]
     ),

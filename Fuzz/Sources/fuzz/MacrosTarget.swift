@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import SharedStateStoreMacroExpansion
+@testable import SharedStateMacroExpansion
 
 /// Checks that the macros answer every request, that errors lie within the source, and that expansions can be parsed.
 enum MacrosTarget {
@@ -9,6 +9,8 @@ enum MacrosTarget {
     (.casePathable, "member"), (.reducer, "member"), (.observableState, "member"), (.presents, "peer"),
     (.observationStateTracked, "peer"), (.reducer, "memberAttribute"), (.observableState, "memberAttribute"),
     (.casePathable, "extension"), (.presents, "accessor"), (.observationStateTracked, "accessor"),
+    (.dependencyClient, "member"), (.dependencyClient, "memberAttribute"), (.dependencyEndpoint, "accessor"),
+    (.dependencyEndpoint, "peer"), (.dependencyEntry, "peer"),
   ]
 
   static func run(_ data: Data) {
@@ -20,6 +22,8 @@ enum MacrosTarget {
     var request = ExpansionRequest()
     (request.macro, request.role, request.declaration, request.parent) = (macro.rawValue, role, text, text)
     (request.type, request.conformances) = ("A", "struct Placeholder: CasePathable {}")
+    // The text may begin with the attribute.
+    (request.attribute, request.context) = (text, ["extension DependencyValues {}"])
     let expansion = request.run()
     for case .declaration(let offset) in expansion.diagnostics.map(\.place) {
       check(0...text.utf8.count ~= offset, "byte \(offset) of \(text.utf8.count)")

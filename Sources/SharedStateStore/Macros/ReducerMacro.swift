@@ -35,11 +35,11 @@
 @attached(member, names: named(State), named(Action), named(body), named(CaseScope), named(scope))
 @attached(memberAttribute)
 @attached(extension, conformances: CaseReducer, Reducer, names: named(_$expectReducers))
-public macro Reducer() = #externalMacro(module: "SharedStateStoreMacros", type: "ReducerMacro")
+public macro Reducer() = #externalMacro(module: "SharedStateMacros", type: "ReducerMacro")
 
 /// Makes the state and the actions of a public feature `Sendable`. `@Reducer` writes it.
 @attached(extension, conformances: Sendable)
-public macro _$Sendable() = #externalMacro(module: "SharedStateStoreMacros", type: "SendableMacro")
+public macro _$Sendable() = #externalMacro(module: "SharedStateMacros", type: "SendableMacro")
 
 /// Makes one feature of an enum of features, and adds conformances to its state and actions.
 ///
@@ -53,7 +53,7 @@ public macro _$Sendable() = #externalMacro(module: "SharedStateStoreMacros", typ
 @attached(memberAttribute)
 @attached(extension, conformances: CaseReducer, Reducer, names: named(_$expectReducers))
 public macro Reducer(state: SynthesizedConformance..., action: SynthesizedConformance...) =
-  #externalMacro(module: "SharedStateStoreMacros", type: "ReducerMacro")
+  #externalMacro(module: "SharedStateMacros", type: "ReducerMacro")
 
 /// A conformance of a state or an action that `@Reducer` makes. Only the macro reads it.
 public struct SynthesizedConformance {
@@ -73,11 +73,11 @@ public struct SynthesizedConformance {
 
 /// Marks the value of a case as a state without actions instead of a feature, for `@Reducer`.
 @attached(peer)
-public macro ReducerCaseIgnored() = #externalMacro(module: "SharedStateStoreMacros", type: "ReducerCaseMacro")
+public macro ReducerCaseIgnored() = #externalMacro(module: "SharedStateMacros", type: "ReducerCaseMacro")
 
 /// Marks the value of a case as a state with actions but without a reducer, for `@Reducer`.
 @attached(peer)
-public macro ReducerCaseEphemeral() = #externalMacro(module: "SharedStateStoreMacros", type: "ReducerCaseMacro")
+public macro ReducerCaseEphemeral() = #externalMacro(module: "SharedStateMacros", type: "ReducerCaseMacro")
 
 /// Makes key paths to the cases of an enum, as in `\Action.Cases.child`.
 ///
@@ -93,7 +93,7 @@ public macro ReducerCaseEphemeral() = #externalMacro(module: "SharedStateStoreMa
 /// with the same name are refused. You can also write the expansion by hand: see <doc:MacrosByHand>.
 @attached(member, names: named(AllCasePaths), named(allCasePaths))
 @attached(extension, conformances: CasePathable)
-public macro CasePathable() = #externalMacro(module: "SharedStateStoreMacros", type: "CasePathableMacro")
+public macro CasePathable() = #externalMacro(module: "SharedStateMacros", type: "CasePathableMacro")
 
 /// Makes a state notify its readers of changes.
 ///
@@ -118,18 +118,18 @@ public macro CasePathable() = #externalMacro(module: "SharedStateStoreMacros", t
 )
 @attached(memberAttribute)
 @attached(extension, conformances: ObservableState)
-public macro ObservableState() = #externalMacro(module: "SharedStateStoreMacros", type: "ObservableStateMacro")
+public macro ObservableState() = #externalMacro(module: "SharedStateMacros", type: "ObservableStateMacro")
 
 /// Makes a property of an observable state notify its readers of changes. `@ObservableState` writes it.
 @attached(accessor, names: named(init), named(get), named(set), named(_modify))
 @attached(peer, names: prefixed(_))
 public macro ObservationStateTracked() =
-  #externalMacro(module: "SharedStateStoreMacros", type: "ObservationStateTrackedMacro")
+  #externalMacro(module: "SharedStateMacros", type: "ObservationStateTrackedMacro")
 
 /// Leaves a property of an observable state as it is: its readers are not notified of changes.
 @attached(accessor, names: named(willSet))
 public macro ObservationStateIgnored() =
-  #externalMacro(module: "SharedStateStoreMacros", type: "ObservationStateIgnoredMacro")
+  #externalMacro(module: "SharedStateMacros", type: "ObservationStateIgnoredMacro")
 
 /// Keeps the optional state of a presented feature.
 ///
@@ -145,4 +145,4 @@ public macro ObservationStateIgnored() =
 /// <doc:MacrosByHand>.
 @attached(accessor, names: named(init), named(get), named(set), named(_modify))
 @attached(peer, names: prefixed(`$`), prefixed(_))
-public macro Presents() = #externalMacro(module: "SharedStateStoreMacros", type: "PresentsMacro")
+public macro Presents() = #externalMacro(module: "SharedStateMacros", type: "PresentsMacro")

@@ -14,8 +14,7 @@ struct ErrorCodesArticleTests {
     @Shared(.redis("limit", store: .inProcess(), options: options)) var limit = 10
     try await $limit.load()
     $limit.withLock { $0 = 0 }
-    let error = await #expect(throws: RedisSharedStateError.self) { try await $limit.save() }
-    #expect(error?.code == .rejected)
+    await #expect(throws: RedisSharedStateError.Code.rejected) { try await $limit.save() }
     #expect(limit == 10)
   }
 
@@ -24,8 +23,7 @@ struct ErrorCodesArticleTests {
     let options = RedisSharedKey<String>.Options(maximumBytes: 100)
     @Shared(.redis("banner", store: .inProcess(), options: options)) var banner = ""
     $banner.withLock { $0 = String(repeating: "x", count: 200) }
-    let error = await #expect(throws: RedisSharedStateError.self) { try await $banner.save() }
-    #expect(error?.code == .valueTooLarge)
+    await #expect(throws: RedisSharedStateError.Code.valueTooLarge) { try await $banner.save() }
   }
 
   @Test("A value that cannot be encoded is not sent, and a flush names it")
@@ -33,10 +31,10 @@ struct ErrorCodesArticleTests {
     let store = RedisStore.inProcess()
     @Shared(.redis("ratio", store: store)) var ratio = 0.5
     $ratio.withLock { $0 = .infinity }
-    let error = await #expect(throws: RedisSharedStateError.self) { try await $ratio.save() }
-    #expect(error?.code == .encodingFailed)
-    let flushed = await #expect(throws: RedisSharedStateError.self) { try await store.flush(within: .seconds(10)) }
-    #expect(flushed?.code == .changesGivenUp)
+    await #expect(throws: RedisSharedStateError.Code.encodingFailed) { try await $ratio.save() }
+    let flushed = await #expect(throws: RedisSharedStateError.Code.changesGivenUp) {
+      try await store.flush(within: .seconds(10))
+    }
     #expect(flushed?.names == ["ratio"])
   }
 
@@ -45,8 +43,7 @@ struct ErrorCodesArticleTests {
     let server = InProcessRedis()
     server.set("limit", "no number")
     @Shared(.redis("limit", store: .inProcess(server))) var limit = 10
-    let error = await #expect(throws: RedisSharedStateError.self) { try await $limit.load() }
-    #expect(error?.code == .undecodable)
+    await #expect(throws: RedisSharedStateError.Code.undecodable) { try await $limit.load() }
     #expect(limit == 10)
   }
 
@@ -61,8 +58,7 @@ struct ErrorCodesArticleTests {
     @Shared(.redis("limit", store: .inProcess(server), options: options)) var mine = 10
     $mine.withLock { $0 = 20 }
     server.resume()
-    let error = await #expect(throws: RedisSharedStateError.self) { try await $mine.save() }
-    #expect(error?.code == .conflict)
+    await #expect(throws: RedisSharedStateError.Code.conflict) { try await $mine.save() }
   }
 
   @Test("A name has one type in a store")
@@ -81,8 +77,7 @@ struct ErrorCodesArticleTests {
     var configuration = RedisConfiguration.inProcess
     configuration.access = .readOnly
     @Shared(.redis("limit", store: .inProcess(configuration: configuration))) var limit = 10
-    let error = await #expect(throws: RedisSharedStateError.self) { try await $limit.save() }
-    #expect(error?.code == .readOnly)
+    await #expect(throws: RedisSharedStateError.Code.readOnly) { try await $limit.save() }
   }
 
   @Test("A user without rights to a key cannot read it")
@@ -90,8 +85,7 @@ struct ErrorCodesArticleTests {
     let server = InProcessRedis()
     server.permit(keysWith: "flags")
     @Shared(.redis("limit", store: .inProcess(server))) var limit = 10
-    let error = await #expect(throws: RedisSharedStateError.self) { try await $limit.load() }
-    #expect(error?.code == .permissionDenied)
+    await #expect(throws: RedisSharedStateError.Code.permissionDenied) { try await $limit.load() }
   }
 
   @Test("A wrong password is reported immediately")
@@ -99,10 +93,9 @@ struct ErrorCodesArticleTests {
     let server = InProcessRedis()
     server.refuseConnections(.authenticationFailed)
     let store = RedisStore.inProcess(server)
-    let error = await #expect(throws: RedisSharedStateError.self) {
+    await #expect(throws: RedisSharedStateError.Code.authenticationFailed) {
       try await store.waitUntilConnected(within: .seconds(10))
     }
-    #expect(error?.code == .authenticationFailed)
     await store.shutdown(within: .seconds(5))
   }
 
@@ -115,8 +108,9 @@ struct ErrorCodesArticleTests {
     let store = RedisStore.inProcess(server)
     @Shared(.redis("limit", store: store)) var limit = 10
     try await store.statuses.first(within: .seconds(10)) { if case .reconnecting = $0 { true } else { false } }
-    let error = await #expect(throws: RedisSharedStateError.self) { try await $limit.load(within: .milliseconds(10)) }
-    #expect(error?.code == .unreachable)
+    await #expect(throws: RedisSharedStateError.Code.unreachable) {
+      try await $limit.load(within: .milliseconds(10))
+    }
     await store.shutdown(within: .zero)
   }
 
@@ -126,8 +120,9 @@ struct ErrorCodesArticleTests {
     @Shared(.redis("limit", store: .inProcess(server))) var limit = 10
     try await $limit.load()
     server.pause()
-    let error = await #expect(throws: RedisSharedStateError.self) { try await $limit.load(within: .milliseconds(10)) }
-    #expect(error?.code == .timedOut)
+    await #expect(throws: RedisSharedStateError.Code.timedOut) {
+      try await $limit.load(within: .milliseconds(10))
+    }
     server.resume()
   }
 
@@ -137,10 +132,9 @@ struct ErrorCodesArticleTests {
     @Shared(.redis("stock", store: .inProcess(server))) var stock = 10
     try await $stock.save()
     server.pause()
-    let error = await #expect(throws: RedisSharedStateError.self) {
+    await #expect(throws: RedisSharedStateError.Code.outcomeUnknown) {
       try await $stock.updateAtomically(within: .seconds(2)) { $0 -= 1 }
     }
-    #expect(error?.code == .outcomeUnknown)
     server.resume()
   }
 
@@ -150,10 +144,9 @@ struct ErrorCodesArticleTests {
     let store = RedisStore(try RedisConfiguration(url: server.url))
     @Shared(.redis("limit", store: store)) var limit = 10
     $limit.withLock { $0 = 20 }
-    let error = await #expect(throws: RedisSharedStateError.self) {
+    await #expect(throws: RedisSharedStateError.Code.notReplicated) {
       try await $limit.save(replicas: 1, within: .seconds(1))
     }
-    #expect(error?.code == .notReplicated)
     await store.shutdown(within: .seconds(5))
   }
 
@@ -161,31 +154,28 @@ struct ErrorCodesArticleTests {
   func stopped() async throws {
     let store = RedisStore.inProcess()
     await store.shutdown(within: .seconds(5))
-    let error = await #expect(throws: RedisSharedStateError.self) {
+    await #expect(throws: RedisSharedStateError.Code.stopped) {
       try await store.waitUntilConnected(within: .seconds(10))
     }
-    #expect(error?.code == .stopped)
   }
 
   // MARK: The configuration
 
   @Test("A wrong configuration is an error before the store connects")
   func configuration() {
-    let url = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: "http://localhost") }
-    #expect(url?.code == .invalidURL)
-    let label = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(host: "localhost", label: "a b") }
-    #expect(label?.code == .invalidName)
-    let missing = #expect(throws: RedisSharedStateError.self) {
+    #expect(throws: RedisSharedStateError.Code.invalidURL) { try RedisConfiguration(url: "http://localhost") }
+    #expect(throws: RedisSharedStateError.Code.invalidName) {
+      try RedisConfiguration(host: "localhost", label: "a b")
+    }
+    #expect(throws: RedisSharedStateError.Code.serverRequired) {
       try RedisStore.fromEnvironment(requireServer: true, environment: [:])
     }
-    #expect(missing?.code == .serverRequired)
   }
 
   @Test("The default store cannot be replaced once it is used")
   func defaultInUse() {
     @Shared(.redis("limit")) var limit = 10
-    let error = #expect(throws: RedisSharedStateError.self) { try RedisStore.setDefault(.inProcess()) }
-    #expect(error?.code == .defaultInUse)
+    #expect(throws: RedisSharedStateError.Code.defaultInUse) { try RedisStore.setDefault(.inProcess()) }
     #expect(limit == 10)
   }
 }
