@@ -177,10 +177,29 @@ struct SnapshotTests {
     try backend.set("flags", #"{"banner":true,"limit":9}"#)
     try await $flags.becomes(Flags(banner: true, limit: 9))
     backend.goDown()
-    try await eventually("the snapshot has the change") {
-      let next = SnapshotFile(in: folder.url, of: .init(label: "flags", namespace: "", database: 0)) { _ in }
-      return next.state(of: "flags")?.state.content.document == Data(#"{"banner":true,"limit":9}"#.utf8)
-    }
+    try await eventually("the snapshot has the change") { limitInSnapshot() == 9 }
+  }
+
+  @Test("A shutdown writes the snapshot also if a change that cannot be delivered takes all of its time")
+  func shutdownWithPendingChange() async throws {
+    let backend = FakeBackend()
+    let store = try store(backend)
+    @Shared(.redis("flags", store: store)) var flags = Flags()
+    try await $flags.load()
+    $flags.withLock { $0.limit = 8 }
+    try await $flags.save()
+    backend.pause()
+    $flags.withLock { $0.limit = 9 }
+    // Shorter than the time after which a change is written without a shutdown.
+    #expect(await store.shutdown(within: .seconds(3)) == ["flags"])
+    #expect(limitInSnapshot() == 8)
+    backend.resume()
+  }
+
+  private func limitInSnapshot() -> Int? {
+    let file = SnapshotFile(in: folder.url, of: .init(label: "flags", namespace: "", database: 0)) { _ in }
+    guard let document = file.state(of: "flags")?.state.content.document else { return nil }
+    return try? JSONDecoder().decode(Flags.self, from: document).limit
   }
 
   @Test("A document that the share's type cannot read is reported, and the default is shown")
