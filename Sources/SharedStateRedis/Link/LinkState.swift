@@ -251,6 +251,7 @@ struct LinkState: Sendable {
   mutating func leave(_ id: ReplicaID) {
     endEncoding(of: id)
     members[id]?.unsettled?.beginRelease()
+    keepDeparting(id)
     guard let member = members.remove(id) else { return }
     // A share that is gone keeps its box while the last change is settled elsewhere.
     if let unsettled = member.unsettled {

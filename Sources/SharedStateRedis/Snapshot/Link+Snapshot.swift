@@ -62,6 +62,14 @@ extension LinkState {
     return secrets.ofValues
   }
 
+  /// The last share of a value is gone, maybe before the snapshot has its state.
+  mutating func keepDeparting(_ id: ReplicaID) {
+    guard snapshots.isBehind, let replica = members[id]?.replica,
+      let state = replica.snapshotState(secret: takeSecretOfValues()?.digest)
+    else { return }
+    snapshots.depart(Name(replica.name), state)
+  }
+
   /// The attempt to write the snapshot has ended.
   mutating func wroteSnapshot(_ isWritten: Bool) {
     if snapshots.written(isWritten) { emit(.saveSnapshot()) }
@@ -108,8 +116,10 @@ extension Link {
   /// - Returns: Whether they are written.
   func saveSnapshot() -> Bool {
     guard let snapshotFile else { return true }
-    let (ids, secret) = guarded.withLock { ($0.state.members.ids, $0.state.takeSecretOfValues()?.digest) }
-    var states: [Name: Snapshot.State] = [:]
+    let (ids, secret, departed) = guarded.withLock {
+      ($0.state.members.ids, $0.state.takeSecretOfValues()?.digest, $0.state.snapshots.departed)
+    }
+    var states = departed
     for start in stride(from: 0, to: ids.count, by: 1_000) {
       guarded.withLock { guarded in
         for id in ids[start..<min(start + 1_000, ids.count)] {
@@ -119,6 +129,8 @@ extension Link {
         }
       }
     }
-    return snapshotFile.write(states, at: Date())
+    let isWritten = snapshotFile.write(states, at: Date())
+    if isWritten { guarded.withLock { $0.state.snapshots.wrote(departed) } }
+    return isWritten
   }
 }

@@ -161,6 +161,9 @@ struct SnapshotSchedule: Sendable {
   private var isUrgent = false
   /// When it is to be written.
   private(set) var next: Instant?
+  /// States of values that nobody shares any more, which are not written yet.
+  private(set) var departed: [Name: Snapshot.State] = [:]
+  private static let maximumDeparted = 10_000
 
   init(delay: Duration?) { self.delay = delay }
 
@@ -187,6 +190,17 @@ struct SnapshotSchedule: Sendable {
   }
 
   private mutating func begin() { (isChanged, isWriting, isUrgent, next) = (false, true, false, nil) }
+
+  /// A value with this state is not shared any more.
+  mutating func depart(_ name: Name, _ state: Snapshot.State) {
+    guard isBehind, departed[name] != nil || departed.count < Self.maximumDeparted else { return }
+    departed[name] = state
+  }
+
+  /// These states of values that nobody shared are written.
+  mutating func wrote(_ states: [Name: Snapshot.State]) {
+    for (name, state) in states where departed[name] == state { departed[name] = nil }
+  }
 
   /// Whether it lacks a change, or is being written.
   var isBehind: Bool { isChanged || isWriting }

@@ -196,6 +196,24 @@ struct SnapshotTests {
     backend.resume()
   }
 
+  @Test("The snapshot has the last state of a value that is not shared any more")
+  func departed() async throws {
+    let backend = FakeBackend()
+    let store = try store(backend)
+    func change(to limit: Int) async throws {
+      @Shared(.redis("flags", store: store)) var flags = Flags()
+      try await $flags.load()
+      $flags.withLock { $0.limit = limit }
+      try await $flags.save()
+    }
+    for limit in 7...8 {
+      try await change(to: limit)
+      try await eventually("the share is gone") { store.report().values.isEmpty }
+    }
+    #expect(await store.shutdown(within: patience) == [])
+    #expect(limitInSnapshot() == 8)
+  }
+
   private func limitInSnapshot() -> Int? {
     let file = SnapshotFile(in: folder.url, of: .init(label: "flags", namespace: "", database: 0)) { _ in }
     guard let document = file.state(of: "flags")?.state.content.document else { return nil }

@@ -195,6 +195,21 @@ struct SnapshotScheduleTests {
     #expect(schedule.isBehind)
   }
 
+  @Test("The state of a value that is not shared any more stays until it is written, if the snapshot may lack it")
+  func departed() {
+    var schedule = SnapshotSchedule(delay: .seconds(5))
+    let (old, new) = (Snapshot.State.document(1, "1"), Snapshot.State.deleted(2))
+    schedule.depart("a", old)
+    #expect(schedule.departed.isEmpty)
+    schedule.changed()
+    schedule.depart("a", old)
+    schedule.depart("b", old)
+    let written = schedule.departed
+    schedule.depart("a", new)
+    schedule.wrote(written)
+    #expect(schedule.departed == ["a": new])
+  }
+
   @Test("Without a snapshot, nothing is written")
   func none() {
     var schedule = SnapshotSchedule(delay: nil)

@@ -77,6 +77,8 @@ struct SnapshotBenchmark {
     let (flushed, processor) = (monotonicNanoseconds(), processNanoseconds())
     await store.shutdown(within: .seconds(60))
     let elapsed = (monotonicNanoseconds() - flushed, processNanoseconds() - processor)
+    // Otherwise they are gone before the shutdown.
+    withExtendedLifetime(shares) {}
     return End(shutdown: Double(elapsed.0) / 1_000_000, processor: Double(elapsed.1) / 1_000_000)
   }
 
