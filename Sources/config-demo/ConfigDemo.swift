@@ -29,7 +29,7 @@ enum ConfigDemo {
     let service = Service(
       name: name,
       firstConfig: try ShopConfig(contentsOf: URL(fileURLWithPath: configFile)),
-      store: try RedisStore.fromEnvironment(logger: logger),
+      store: RedisStore.fromEnvironmentOrExit(logger: logger),
       say: { FileHandle.standardOutput.writeLine($0) }
     )
     await service.run(commands: standardInput)

@@ -66,6 +66,22 @@ struct ReadinessTests {
     #expect(readiness(Self.stale, [], flags: nil, limits: nil).isReady)
   }
 
+  @Test("A service that has never reached Redis is ready with the values of a snapshot")
+  func snapshot() {
+    let health = RedisStore.Health.snapshot(of: Self.since, reason: Self.away)
+    let flags = RedisStore.Readiness.Value(name: "flags", wasRead: false, isFromSnapshot: true)
+    let limits = RedisStore.Readiness.Value(name: "limits", wasRead: false)
+    let ready = RedisStore.Readiness.snapshot(of: Self.since, reason: Self.away)
+    #expect(readiness(health, ["flags"], flags: flags) == ready)
+    #expect(ready.isReady)
+    #expect(readiness(health, flags: flags, limits: limits) == .unread(names: ["limits"], reason: Self.away))
+    #expect(readiness(health, []) == .unread(names: [], reason: Self.away))
+    #expect(RedisStore.Readiness(health, names: [], values: [], areAllKnown: true) == ready)
+    #expect("\(ready)" == "ready, with the snapshot of 1970-01-01T00:00:00Z: \(Self.away)")
+    let attempting = RedisStore.Readiness.snapshot(of: Self.since, reason: nil)
+    #expect("\(attempting)" == "ready, with the snapshot of 1970-01-01T00:00:00Z")
+  }
+
   @Test("A description says whether the service is ready, and why")
   func descriptions() {
     let unread = RedisStore.Readiness.Value(name: "limits", wasRead: false)

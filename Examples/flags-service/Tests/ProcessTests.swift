@@ -62,6 +62,26 @@ struct ProcessTests {
     for instance in instances { #expect(try await instance.terminate() == .exited(0)) }
   }
 
+  @Test("An instance that starts while Redis is unreachable has the flags of its snapshot, and follows Redis again")
+  func startWithoutRedis() async throws {
+    let redis = try PrivateRedisServer(isPersistent: true)
+    let folder = FileManager.default.temporaryDirectory.appending(path: "flags-\(UUID().uuidString.prefix(8))")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let url = "\(redis.url)?snapshot=\(folder.path)"
+    let first = try await Instance(redis: url)
+    #expect(try await first.client.put("/flags/dark-mode", "true").status == 200)
+    #expect(try await first.terminate() == .exited(0))
+
+    redis.kill()
+    let second = try await Instance(redis: url)
+    let answer = try await second.client.get("/ready")
+    #expect(answer.status == 200 && answer.text.hasPrefix("ready, with the snapshot of "))
+    #expect(try await second.client.get("/flags/dark-mode") == .init(text: "true"))
+    try redis.restart()
+    try await all([second.client], "/ready", answer: .init(text: "ready"))
+    #expect(try await second.terminate() == .exited(0))
+  }
+
   /// Waits until all instances give the same answer.
   private func all(_ clients: [Client], _ path: String, answer: Client.Answer) async throws {
     for client in clients { try await eventually("\(path): \(answer)") { try await client.get(path) == answer } }

@@ -80,12 +80,14 @@ struct ConfigReaderTests {
   func storeOptions() throws {
     let configuration = try configuration([
       "url": "redis://h", "access": "read-only", "backoffBase": "20ms", "operationTimeout": "2s",
-      "antiEntropyInterval": "2m",
+      "antiEntropyInterval": "2m", "snapshot": "/var/lib/a", "dataLossPolicy": "reseed-from-snapshot",
     ])
     #expect(configuration.access == .readOnly)
     #expect(configuration.backoff == .init(base: .milliseconds(20)))
     #expect(configuration.operationTimeout == .seconds(2))
     #expect(configuration.antiEntropyInterval == .seconds(120))
+    #expect(configuration.snapshot == .folder(URL(filePath: "/var/lib/a", directoryHint: .isDirectory)))
+    #expect(configuration.dataLossPolicy == .reseedFromSnapshot)
   }
 
   @Test(

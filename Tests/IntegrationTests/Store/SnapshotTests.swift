@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import SharedState
 @testable import SharedStateRedis
 import SharedStateRedisTesting
@@ -218,6 +219,78 @@ struct SnapshotTests {
     let file = SnapshotFile(in: folder.url, of: .init(label: "flags", namespace: "", database: 0)) { _ in }
     guard let document = file.state(of: "flags")?.state.content.document else { return nil }
     return try? JSONDecoder().decode(Flags.self, from: document).limit
+  }
+
+  @Test("A change is written while the connection is open, and the next one with it")
+  func writtenWhileConnected() async throws {
+    let backend = FakeBackend()
+    let store = try store(backend)
+    @Shared(.redis("flags", store: store)) var flags = Flags()
+    try await $flags.load()
+    for limit in 1...3 {
+      $flags.withLock { $0.limit = limit }
+      try await $flags.save()
+    }
+    try await eventually("the snapshot has the last change") { limitInSnapshot() == 3 }
+    #expect(store.status == .inProcess)
+  }
+
+  @Test("A file that cannot be used or written is a warning, and a file that is written again is a notice")
+  func warnings() async throws {
+    try await formerLife(FakeBackend(), Flags(limit: 7))
+    let name = try #require(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).first)
+    let file = folder.url.appending(path: name)
+    let whole = try String(contentsOf: file, encoding: .utf8)
+    let refused = [
+      ("it is damaged", String(whole.dropLast(2))),
+      (
+        "a later release of the library has written it",
+        whole.replacing("shared-state-snapshot 1", with: "shared-state-snapshot 9")
+      ),
+    ]
+    for (reason, text) in refused {
+      try text.write(to: file, atomically: true, encoding: .utf8)
+      let journal = Journal()
+      let store = try store(FakeBackend(), logger: journal)
+      let entry = try #require(journal.entries("The snapshot cannot be used.").first)
+      #expect(entry.level == .warning)
+      #expect(entry.reason == reason)
+      await store.shutdown(within: patience)
+    }
+    let journal = Journal()
+    try FileManager.default.removeItem(at: folder.url)
+    try Data().write(to: folder.url)
+    let store = try store(FakeBackend(), logger: journal)
+    @Shared(.redis("flags", store: store)) var flags = Flags()
+    try await $flags.load()
+    $flags.withLock { $0.limit = 8 }
+    try await $flags.save()
+    try await eventually("the log says so") { !journal.entries("The snapshot cannot be written.").isEmpty }
+    #expect(journal.entries("The snapshot cannot be written.").allSatisfy { $0.level == .warning })
+    try FileManager.default.removeItem(at: folder.url)
+    try await eventually("the log says so") { !journal.entries("The snapshot is written again.").isEmpty }
+    #expect(limitInSnapshot() == 8)
+  }
+
+  @Test("A report of a store that shows a snapshot says so, also encoded")
+  func reported() async throws {
+    let backend = FakeBackend()
+    try await formerLife(backend, Flags(limit: 7))
+    backend.goDown()
+    let store = try store(backend)
+    @Shared(.redis("flags", store: store)) var flags = Flags()
+    try await $flags.status { $0.loadError != nil }
+    let report = store.report()
+    let date = try #require(($flags.loadError as? RedisSharedStateError)?.snapshotDate)
+    let lines = report.description.split(separator: "\n")
+    #expect(lines.first?.contains(": never connected, with the snapshot of \(date.inReport) (") == true)
+    #expect(lines.first?.hasSuffix(", 1 value, 1 stale, 0 with a pending change") == true)
+    let encoded = try #require(
+      JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any]
+    )
+    let health = try #require(encoded["health"] as? [String: Any])
+    #expect(health["state"] as? String == "snapshot" && health["date"] is Double)
+    #expect((health["reason"] as? [String: Any])?["code"] as? String == "unreachable")
   }
 
   @Test("A document that the share's type cannot read is reported, and the default is shown")

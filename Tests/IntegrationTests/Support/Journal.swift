@@ -15,6 +15,7 @@ final class Journal: Sendable {
     let server: String?
     let label: String?
     let sentinel: String?
+    let reason: String?
     let level: Logger.Level
   }
 
@@ -62,6 +63,7 @@ final class Journal: Sendable {
         server: event.metadata?["server"]?.description,
         label: event.metadata?["label"]?.description,
         sentinel: event.metadata?["sentinel"]?.description,
+        reason: event.metadata?["reason"]?.description,
         level: event.level
       )
       journal.state.withLock { $0.append(entry) }

@@ -150,6 +150,47 @@ struct ErrorCodesArticleTests {
     await store.shutdown(within: .seconds(5))
   }
 
+  @Test("A connection that breaks is the reason why a store reconnects")
+  func disconnected() async throws {
+    let server = InProcessRedis()
+    let store = RedisStore.inProcess(server)
+    @Shared(.redis("limit", store: store)) var limit = 10
+    try await $limit.load()
+    server.pause()  // so that the store cannot reconnect yet
+    server.cutConnections()
+    try await store.statuses.first(within: .seconds(10)) { status in
+      if case .reconnecting(_, let error) = status { error.code == .disconnected } else { false }
+    }
+    server.resume()
+    try await $limit.load()
+  }
+
+  @Test("A server whose memory is full refuses a change, and accepts it later")
+  func serverError() async throws {
+    let server = InProcessRedis()
+    @Shared(.redis("limit", store: .inProcess(server))) var limit = 10
+    try await $limit.load()
+    server.refuseWrites()
+    $limit.withLock { $0 = 20 }
+    await #expect(throws: RedisSharedStateError.Code.serverError) { try await $limit.save(within: .seconds(1)) }
+    server.acceptWrites()
+    try await $limit.save()
+    #expect(server.get("limit") == "20")
+  }
+
+  @Test("A server that has become a replica stores no change until it is a primary again")
+  func notPrimary() async throws {
+    let server = InProcessRedis()
+    @Shared(.redis("limit", store: .inProcess(server))) var limit = 10
+    try await $limit.load()
+    server.demote()
+    $limit.withLock { $0 = 20 }
+    await #expect(throws: RedisSharedStateError.Code.notPrimary) { try await $limit.save(within: .seconds(1)) }
+    server.promote()
+    try await $limit.save()
+    #expect(server.get("limit") == "20")
+  }
+
   @Test("A store that was shut down says so")
   func stopped() async throws {
     let store = RedisStore.inProcess()

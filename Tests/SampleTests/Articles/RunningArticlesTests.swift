@@ -20,23 +20,23 @@ struct RunningArticlesTests {
     return store
   }
 
-  private func makeStoreWithSnapshot() throws -> RedisStore {
-    let store = try RedisStore.fromEnvironment { $0.snapshot = .folder(URL(filePath: "/var/lib/checkout")) }
+  private func makeStoreWithSnapshot() -> RedisStore {
+    let store = RedisStore.fromEnvironmentOrExit { $0.snapshot = .folder(URL(filePath: "/var/lib/checkout")) }
     return store
   }
 
-  private func makeRestoringStore() throws -> RedisStore {
-    let store = try RedisStore.fromEnvironment { configuration in
+  private func makeRestoringStore() -> RedisStore {
+    let store = RedisStore.fromEnvironmentOrExit { configuration in
       configuration.snapshot = .folder(URL(filePath: "/var/lib/checkout"))
       configuration.dataLossPolicy = .reseedFromSnapshot
     }
     return store
   }
 
-  private func makeLoggingStore() throws -> RedisStore {
+  private func makeLoggingStore() -> RedisStore {
     var logger = Logger(label: "redis")
     logger.logLevel = .notice
-    let store = try RedisStore.fromEnvironment(logger: logger)
+    let store = RedisStore.fromEnvironmentOrExit(logger: logger)
     return store
   }
 

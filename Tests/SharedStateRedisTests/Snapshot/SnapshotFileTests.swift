@@ -135,6 +135,31 @@ struct SnapshotFileTests {
     #expect(document("a", in: open()) == Data("2".utf8))
   }
 
+  @Test("A clock that was set back changes nothing: the newer of two states has the higher revision")
+  func clock() {
+    let (first, second) = (open(), open())
+    first.write(["a": .document(2, "new")], at: date)
+    second.write(["a": .document(1, "old")], at: date + 3_600)
+    #expect(document("a", in: open()) == Data("new".utf8))
+    let next = open()
+    next.write(["a": .document(3, "newest")], at: date - 3_600)
+    #expect(document("a", in: open()) == Data("newest".utf8))
+    #expect(open().startDate == date - 3_600)
+    #expect(events.take().isEmpty)
+  }
+
+  @Test("A folder in which nothing can be made is reported once; nothing else fails")
+  func readOnlyFolder() {
+    // Not even the superuser can make anything there.
+    let file = SnapshotFile(in: URL(filePath: "/proc"), of: .flags) { [events] in events.append($0) }
+    #expect(file.startDate == nil)
+    #expect(!file.write(["a": .document(1, "1")], at: date))
+    #expect(!file.write(["a": .document(2, "2")], at: date))
+    let reported = events.take()
+    #expect(reported.count == 1)
+    #expect(reported.first.map { if case .notWritten = $0 { true } else { false } } == true)
+  }
+
   @Test("A folder that cannot be made is reported once, and so is its end; nothing else fails")
   func unwritable() throws {
     // Something that is no folder is in the way, which stops the superuser, too.

@@ -124,6 +124,24 @@ struct FileFaultTests {
     try await wait(for: [], in: numbers)
   }
 
+  @Test("A deletion by another program wins over a change that is not saved yet, and the change gets an error")
+  func deletionBesideChange() async throws {
+    files.isSilent = true
+    edit("[1]")
+    let storage = FileStorage(files: files)
+    let numbers = share(in: storage)
+    #expect(numbers.wrappedValue == [1])
+    for _ in 1...2 { storage.document(at: url).queue.sync {} }
+    files.files.remove(url.path)
+    numbers.withLock { $0 = [9] }
+    #expect(text == nil)
+    #expect(numbers.saveError as? FileStorageError == .changedElsewhere(path: url.path))
+    try await wait(for: [], in: numbers)
+    numbers.withLock { $0 = [9] }
+    try await numbers.save()
+    #expect(text == "[9]")
+  }
+
   @Test("An edit that one share has read is seen by the others, which would replace it")
   func editReadByAnother() async throws {
     files.isSilent = true

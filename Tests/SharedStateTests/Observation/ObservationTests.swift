@@ -28,6 +28,14 @@ struct ObservationTests {
     #expect(seen.elements == [2])
   }
 
+  @Test("An observer is notified of a change to an equal value")
+  func equalValue() {
+    let shared = Shared(value: 1)
+    let seen = changes(of: shared.wrappedValue)
+    shared.withLock { $0 = 1 }
+    #expect(seen.elements == [1])
+  }
+
   @Test("An observer that registers again in its notification sees every change")
   func repeatedRegistration() {
     let shared = Shared(value: 0)

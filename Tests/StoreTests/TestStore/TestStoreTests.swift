@@ -290,6 +290,48 @@ struct TestStoreTests {
     gate.open()
   }
 
+  /// A child with an effect that ends only when its gate opens, and a parent that presents it.
+  struct Lingering: Reducer {
+    struct State: Equatable {
+      @PresentationState var child: Int?
+    }
+
+    enum ChildAction: Equatable, Sendable {
+      case start, leave
+    }
+
+    @CasePathable
+    enum Action: Equatable, Sendable {
+      case child(PresentationAction<ChildAction>)
+    }
+
+    let gate: Gate
+
+    var body: some ReducerOf<Self> {
+      Reduce { _, _ in .none }
+        .ifLet(\.$child, action: \.child) {
+          Reduce<Int, ChildAction> { _, action in
+            @Dependency(\.dismiss) var dismiss
+            guard action == .start else { return .run { _ in await dismiss() } }
+            // A wait for another task does not end with the cancellation.
+            return .run { _ in await Task.detached { await gate.wait() }.value }
+          }
+        }
+    }
+  }
+
+  @Test("An effect of a child that a received action has dismissed is no failure, although it has not ended")
+  func dismissedAtTheEnd() async {
+    let gate = Gate()
+    do {
+      let store = TestStore(initialState: Lingering.State(child: 0)) { Lingering(gate: gate) }
+      await store.send(.child(.presented(.start)))
+      await store.send(.child(.presented(.leave)))
+      await store.receive(.child(.dismiss)) { $0.child = nil }
+    }
+    gate.open()
+  }
+
   @Test("An effect that is still running at the end fails")
   func runningEffect() async throws {
     let texts = try await issues {
