@@ -158,7 +158,7 @@ check-compose:
 
 # The checks below share one build with the thread sanitizer. Package.swift reads the variable.
 CHECK_ENVIRONMENT = THREAD_SANITIZER=1
-CHECK_FLAGS = --sanitize thread --scratch-path .build-check -Xswiftc -warnings-as-errors --disable-index-store
+CHECK_FLAGS = --sanitize thread --scratch-path .build-check -Xswiftc -warnings-as-errors
 
 check-build:
 	@scripts/require hiredis openssl
@@ -194,7 +194,7 @@ check-consumers:
 	scripts/check-server
 	scripts/check-deployment
 
-CONSUMERS_FLAGS = --scratch-path $(CURDIR)/.build-consumers --disable-index-store
+CONSUMERS_FLAGS = --scratch-path $(CURDIR)/.build-consumers
 SERVER_FLAGS = --package-path Tests/Consumers/Server $(CONSUMERS_FLAGS)
 
 # Not a part of 'make check': the client that its tests use, with a TLS library of its own, takes four minutes to build.
