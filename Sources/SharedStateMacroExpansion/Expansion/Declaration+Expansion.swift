@@ -5,6 +5,12 @@ extension Declaration {
     return hasModifier("open") ? "public " : ""
   }
 
+  /// The modifier for a new member with the access of the declaration beside it, followed by a space.
+  var writtenAccess: String {
+    for access in ["public", "package", "fileprivate", "private"] where hasModifier(access) { return access + " " }
+    return ""
+  }
+
   /// The availability of the declaration, which also applies to its expansion.
   var availability: [String] {
     attributes(named: "available").map(\.fragment.text)

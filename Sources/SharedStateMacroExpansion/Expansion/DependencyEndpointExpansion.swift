@@ -48,13 +48,6 @@ struct DependencyEndpointExpansion {
 
   private var storage: String { name.prefixed("_") }
 
-  private var access: String {
-    for access in ["public", "package", "fileprivate", "private"] where declaration.hasModifier(access) {
-      return access + " "
-    }
-    return ""
-  }
-
   func accessors() -> String {
     // Otherwise the initial value would initialize the storage, too, and the closure would not report.
     let initializer = """
@@ -146,6 +139,7 @@ struct DependencyEndpointExpansion {
     let attributes = type.prefix.split(separator: " ").map(String.init)
       .filter { !Self.attributesOfTypes.contains($0) && !$0.hasPrefix("@convention") }
     let effects = type.effects.isEmpty ? "" : type.effects + " "
+    let access = declaration.writtenAccess
     let head = (attributes + ["\(access)func \(method)(\(parameters.joined(separator: ", ")))"]).joined(separator: " ")
     return [""] + declaration.availability + [
       "\(head) \(effects)-> \(type.result) {",

@@ -55,7 +55,7 @@ struct DependencyEntryExpansion {
   }
 
   private static func access(of declaration: Declaration, _ context: Declaration?) -> String {
-    for access in ["public", "package"] where declaration.hasModifier(access) { return access + " " }
+    if !declaration.memberAccess.isEmpty { return declaration.memberAccess }
     // The members of an extension are as accessible as it says, unless they say otherwise.
     guard !["internal", "fileprivate", "private"].contains(where: declaration.hasModifier) else { return "" }
     return context?.memberAccess ?? ""

@@ -48,13 +48,6 @@ struct PresentsExpansion {
     return nil
   }
 
-  private var access: String {
-    for access in ["public", "package", "fileprivate", "private"] where declaration.hasModifier(access) {
-      return access + " "
-    }
-    return ""
-  }
-
   func accessors() throws(ExpansionDiagnostic) -> String {
     """
     {
@@ -71,7 +64,7 @@ struct PresentsExpansion {
     let ignored = isObserved ? ["@SharedStateStore.ObservationStateIgnored"] : []
     let value = value ?? "nil"
     let lines =
-      ["\(access)var $\(name): SharedStateStore.PresentationState<\(state)> {"]
+      ["\(declaration.writtenAccess)var $\(name): SharedStateStore.PresentationState<\(state)> {"]
       + lines(of: "_\(name)").indented + ["}", ""] + ignored
       + ["private var _\(name) = SharedStateStore.PresentationState<\(state)>(wrappedValue: \(value))"]
     return lines.joinedLines

@@ -11,6 +11,17 @@ extension Parser {
   }
 
   private mutating func skipType() throws(ParsingError) {
+    try skipAttributesAndSpecifiers()
+    try skipSimpleType()
+    while startsWith("&"), current.kind == .operator {
+      _ = consumePrefix("&")
+      // `any P & ~Copyable` has one operator token, or two.
+      try skipSimpleType()
+    }
+    try skipArrow()
+  }
+
+  private mutating func skipAttributesAndSpecifiers() throws(ParsingError) {
     while true {
       if at("@") {
         _ = try parseAttribute(isOfType: true)
@@ -21,13 +32,6 @@ extension Parser {
         break
       }
     }
-    try skipSimpleType()
-    while startsWith("&"), current.kind == .operator {
-      _ = consumePrefix("&")
-      // `any P & ~Copyable` has one operator token, or two.
-      try skipSimpleType()
-    }
-    try skipArrow()
   }
 
   private var isSpecifier: Bool {
@@ -63,16 +67,7 @@ extension Parser {
 
   private mutating func parseFunctionTypeHere() throws(ParsingError) -> FunctionType? {
     let start = start
-    while true {
-      if at("@") {
-        _ = try parseAttribute(isOfType: true)
-      } else if isSpecifier {
-        advance()
-        if at("("), text(1) == "nonsending" { try skipGroup() }
-      } else {
-        break
-      }
-    }
+    try skipAttributesAndSpecifiers()
     let prefix = fragment(from: start).text
     guard at("(") else { return nil }
     let list = position

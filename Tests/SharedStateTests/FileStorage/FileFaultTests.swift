@@ -16,6 +16,16 @@ struct FileFaultTests {
     with(storage ?? FileStorage(files: files)) { Shared(wrappedValue: [], .fileStorage(url)) }
   }
 
+  /// Makes a share of `[1]` in a file whose watch says nothing. Its own check does not see a later edit any more.
+  private func unwatchedShare(in storage: FileStorage) -> Shared<[Int]> {
+    files.isSilent = true
+    edit("[1]")
+    let numbers = share(in: storage)
+    // The check is repeated once when it has crossed with the first reading.
+    for _ in 1...2 { storage.document(at: url).queue.sync {} }
+    return numbers
+  }
+
   /// Makes a share that stops at a gate when it decodes `[2]`.
   private func share(in storage: FileStorage, decoding gate: Gate) -> Shared<[Int]> {
     with(storage) {
@@ -102,13 +112,8 @@ struct FileFaultTests {
 
   @Test("A save does not replace what another program has written or deleted since, and says so")
   func unseenEdit() async throws {
-    files.isSilent = true
-    edit("[1]")
-    let storage = FileStorage(files: files)
-    let numbers = share(in: storage)
+    let numbers = unwatchedShare(in: FileStorage(files: files))
     #expect(numbers.wrappedValue == [1])
-    // The check of a new share must not see the edit. It is repeated once when it has crossed with the first reading.
-    for _ in 1...2 { storage.document(at: url).queue.sync {} }
     edit("[2]")
     numbers.withLock { $0 = [9] }
     #expect(text == "[2]")
@@ -126,12 +131,8 @@ struct FileFaultTests {
 
   @Test("A deletion by another program wins over a change that is not saved yet, and the change gets an error")
   func deletionBesideChange() async throws {
-    files.isSilent = true
-    edit("[1]")
-    let storage = FileStorage(files: files)
-    let numbers = share(in: storage)
+    let numbers = unwatchedShare(in: FileStorage(files: files))
     #expect(numbers.wrappedValue == [1])
-    for _ in 1...2 { storage.document(at: url).queue.sync {} }
     files.files.remove(url.path)
     numbers.withLock { $0 = [9] }
     #expect(text == nil)
@@ -159,11 +160,8 @@ struct FileFaultTests {
 
   @Test("An edit that is found while a closure runs is not replaced by the change of that closure")
   func editDuringChange() async throws {
-    files.isSilent = true
-    edit("[1]")
     let storage = FileStorage(files: files)
-    let numbers = share(in: storage)
-    for _ in 1...2 { storage.document(at: url).queue.sync {} }
+    let numbers = unwatchedShare(in: storage)
     files.isSilent = false
     numbers.withLock { numbers in
       edit("[2]")
