@@ -336,6 +336,7 @@ let package = Package(
         "SharedStateDependencies",
         "SharedStateRedis",
         "SharedStateRedisTesting",
+        "SharedStateServiceLifecycle",
         "SharedStateStore",
         "SharedStateStoreCasePaths",
         "SharedStateStoreCombine",
@@ -346,6 +347,7 @@ let package = Package(
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),
         .product(name: "OpenCombine", package: "OpenCombine"),
+        .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
         .product(name: "Subprocess", package: "swift-subprocess"),
       ],
       exclude: ["README.md", "CompileErrors/Proofs"]

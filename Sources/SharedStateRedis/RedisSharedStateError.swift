@@ -354,12 +354,12 @@ extension RedisSharedStateError {
   }
 
   /// An error with the code ``Code/tlsFailed``.
-  static func tlsFailed(reason: String) -> Self {
+  public static func tlsFailed(reason: String) -> Self {
     Self(.tlsFailed(reason: reason))
   }
 
   /// An error with the code ``Code/unsupported``.
-  static func unsupported(feature: String) -> Self {
+  public static func unsupported(feature: String) -> Self {
     Self(.unsupported(feature: feature))
   }
 
@@ -375,10 +375,10 @@ extension RedisSharedStateError {
   public static var notPrimary: Self { Self(.notPrimary) }
 
   /// An error with the code ``Code/moved``.
-  static var moved: Self { Self(.moved) }
+  public static var moved: Self { Self(.moved) }
 
   /// An error with the code ``Code/outOfThreads``.
-  static func outOfThreads(reason: String) -> Self {
+  public static func outOfThreads(reason: String) -> Self {
     Self(.outOfThreads(reason: reason))
   }
 
@@ -388,7 +388,7 @@ extension RedisSharedStateError {
   }
 
   /// An error with the code ``Code/protocolViolation``.
-  static func protocolViolation(reason: String) -> Self {
+  public static func protocolViolation(reason: String) -> Self {
     Self(.protocolViolation(reason: reason))
   }
 

@@ -1,4 +1,7 @@
+import ConfigurationSharedState
+import ServiceLifecycleTestKit
 import SharedStateRedisTesting
+import SharedStateServiceLifecycle
 import Testing
 
 @Suite("The article on testing errors", .timeLimit(.minutes(5)))
@@ -114,6 +117,24 @@ struct ErrorCodesArticleTests {
     await store.shutdown(within: .zero)
   }
 
+  @Test(
+    "Whatever keeps a store from connecting is in its status",
+    arguments: [
+      RedisSharedStateError.tlsFailed(reason: "the certificate has expired"), .unsupported(feature: "TLS"),
+      .protocolViolation(reason: "a reply has an unknown type"), .moved, .outOfThreads(reason: "the limit is reached"),
+    ]
+  )
+  func notConnected(error: RedisSharedStateError) async throws {
+    let server = InProcessRedis()
+    server.refuseConnections(error)
+    let store = RedisStore.inProcess(server)
+    try? await store.waitUntilConnected(within: .milliseconds(10))  // a store on the fake connects when it is used
+    try await store.statuses.first(within: .seconds(10)) { status in
+      if case .reconnecting(_, let found) = status { found.code == error.code } else { false }
+    }
+    await store.shutdown(within: .zero)
+  }
+
   @Test("A server that does not answer ends a load with its time-out")
   func timedOut() async throws {
     let server = InProcessRedis()
@@ -191,6 +212,22 @@ struct ErrorCodesArticleTests {
     #expect(server.get("limit") == "20")
   }
 
+  @Test("A service that cannot deliver a change says so at its end")
+  func undelivered() async throws {
+    let server = InProcessRedis()
+    var configuration = RedisConfiguration.inProcess
+    configuration.shutdownTimeout = .milliseconds(20)
+    let store = RedisStore.inProcess(server, configuration: configuration)
+    @Shared(.redis("limit", store: store)) var limit = 10
+    try await $limit.load()
+    server.pause()
+    $limit.withLock { $0 = 20 }
+    await testGracefulShutdown { trigger in
+      trigger.triggerGracefulShutdown()
+      await #expect(throws: RedisSharedStateError.Code.undelivered) { try await store.run() }
+    }
+  }
+
   @Test("A store that was shut down says so")
   func stopped() async throws {
     let store = RedisStore.inProcess()
@@ -210,6 +247,13 @@ struct ErrorCodesArticleTests {
     }
     #expect(throws: RedisSharedStateError.Code.serverRequired) {
       try RedisStore.fromEnvironment(requireServer: true, environment: [:])
+    }
+  }
+
+  @Test("A provider needs a document")
+  func notStored() async {
+    await #expect(throws: RedisSharedStateError.Code.notStored) {
+      try await SharedStateProvider("checkout:config", store: .inProcess())
     }
   }
 
