@@ -488,14 +488,26 @@ package class Box: Observable, @unchecked Sendable {
     static let underWay = Deliveries(rawValue: 1 << 7)
   }
 
-  /// Asks for this delivery. At most one request of each kind waits, however often it is made.
   private final func deliver(_ delivery: Deliveries) {
     lock.side.lock()
+    let isFirst = request(delivery)
+    lock.side.unlock()
+    if isFirst { beginDeliveries() }
+  }
+
+  /// Asks for this delivery. At most one request of each kind waits, however often it is made. Called with `lock.side`
+  /// held.
+  ///
+  /// - Returns: Whether the caller is to call ``beginDeliveries()``, without a lock.
+  private final func request(_ delivery: Deliveries) -> Bool {
     let isFirst = deliveries.isEmpty
     if isFirst { sideTable?.deliveryWaiters.expectRound(now: .now) }
     deliveries.formUnion([delivery, .underWay])
-    lock.side.unlock()
-    if isFirst { (persistence?.userCode ?? .local).append(BoxObservers(box: self)) }
+    return isFirst
+  }
+
+  private final func beginDeliveries() {
+    (persistence?.userCode ?? .local).append(BoxObservers(box: self))
   }
 
   /// Called by one thread at a time.
@@ -618,16 +630,32 @@ package class Box: Observable, @unchecked Sendable {
   /// It is used for nothing else, because the warning may call a log handler, which may block.
   private static let closureWatch = DispatchQueue(label: "SharedState.ClosureWatch")
 
-  /// Notifies observers of a remote change on the user code threads, so that no user code runs on the thread that
-  /// brought it.
-  ///
-  /// No other thread depends on the main thread: it notifies its own observers of a change that it brings before it
-  /// continues.
-  final func announceRemoteChange() {
-    guard MainThread.isCurrent else { return deliver(.change) }
-    notifyObservers()
-    deliverSnapshotsOfMainThread()
-    deliver(.snapshots)
+  /// How the thread that has brought a remote change has the observers notified.
+  enum RemoteNotification {
+    /// It notifies observers itself: no other thread depends on the main thread.
+    case onMainThread
+    /// The user code threads do, so that no user code runs on the thread that has brought the change.
+    case onUserCodeThreads(isFirst: Bool)
+  }
+
+  /// Called with `lock` held, so that a task that sees the change can wait for its delivery.
+  final func requestRemoteNotification() -> RemoteNotification {
+    if MainThread.isCurrent { return .onMainThread }
+    lock.side.lock()
+    defer { lock.side.unlock() }
+    return .onUserCodeThreads(isFirst: request(.change))
+  }
+
+  /// Called without a lock.
+  final func begin(_ notification: RemoteNotification) {
+    switch notification {
+    case .onMainThread:
+      notifyObservers()
+      deliverSnapshotsOfMainThread()
+      deliver(.snapshots)
+    case .onUserCodeThreads(let isFirst):
+      if isFirst { beginDeliveries() }
+    }
   }
 
   final func deliverRestOfSnapshots() {
@@ -746,12 +774,13 @@ package class Box: Observable, @unchecked Sendable {
     update(&sideTable.status)
     let isWorthNotifying = statusDelivery == .needed && !(before.isIdle && sideTable.status.isIdle)
     if isWorthNotifying { statusDelivery = .scheduled }
+    let isFirstDelivery = isWorthNotifying && request(.status)
     let isUnread = sideTable.errorReport == .possible && sideTable.status.error != nil
     if isUnread { sideTable.errorReport = .due }
     lock.side.unlock()
     withExtendedLifetime(before) {}
     if isUnread { reportUnreadErrorLater() }
-    if isWorthNotifying { deliver(.status) }
+    if isFirstDelivery { beginDeliveries() }
   }
 
   private final func deliverStatus() {

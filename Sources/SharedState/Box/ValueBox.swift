@@ -137,13 +137,13 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     if lock.lockUnlessClosure() {
       let outcome = make(change)
       unlock()
-      announce(change, outcome)
+      announce(change)
       return outcome
     }
     let item = DeferredWork.Item(number: number) { [self] in
       let outcome = make(change)
       return { [self] in
-        announce(change, outcome)
+        announce(change)
         whenUnlocked(outcome)
       }
     } isReplaced: {
@@ -162,15 +162,16 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     swap(&pointer.pointee, &change.value)
     remoteCount.store(remoteChanges &+ 1, ordering: .relaxed)
     if attention.contains(.valueObservers) { queueSnapshot() }
+    change.notification = requestRemoteNotification()
     return outcome
   }
 
   /// Notifies everyone concerned: waiting tasks immediately, observers on the user code threads.
-  private func announce(_ change: RemoteChange<Value>, _ outcome: Replacement) {
-    guard outcome == .done else { return }
-    releaseSkipped()
+  private func announce(_ change: RemoteChange<Value>) {
+    guard let notification = change.notification else { return }
     resumeWaiters()
-    announceRemoteChange()
+    begin(notification)
+    releaseSkipped()
   }
 
   // MARK: Value observers
@@ -324,6 +325,8 @@ private final class RemoteChange<Value> {
   var value: Value
   let trackers: [SharedChangeTracker]
   let decide: (Versions) -> Replacement
+  /// Set when the change is made.
+  var notification: Box.RemoteNotification?
 
   init(_ value: Value, trackers: [SharedChangeTracker], decide: @escaping (Versions) -> Replacement) {
     self.value = value

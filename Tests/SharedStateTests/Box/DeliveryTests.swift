@@ -48,7 +48,7 @@ struct DeliveryTests {
         told.add(1, ordering: .relaxed)
         gate.pass()
       }
-      box.announceRemoteChange()
+      _ = box.replace(with: 1)
     }
     await until("the number of notified observers", told.load(ordering: .relaxed), is: UserCodeThreads.maximumObservers)
     #expect(OwnThreads.shared.userCode.count == UserCodeThreads.maximumObservers)
@@ -226,6 +226,26 @@ struct DeliveryTests {
       try await expectBehindCall(begunAt: start, "the notifications") {
         seen.values == [round] && received.values.last == round
       }
+    }
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test("A thread that sees a change from elsewhere can wait until its observers are notified")
+  func seenChange() async throws {
+    let (box, last) = (ValueBox(0), repetitions(2000))
+    let seen = Atomic(0)
+    let observation = box.place.observe { seen.store($0, ordering: .releasing) }
+    let writer = Thread {
+      for round in 1...last { _ = box.replace(with: round) }
+    }
+    writer.start()
+    var present = 0
+    while present < last {
+      let start = ContinuousClock.now
+      present = box.value
+      await box.waitForDeliveries()
+      let awaited = present
+      try await expectBehindCall(begunAt: start, "the notification") { seen.load(ordering: .acquiring) >= awaited }
     }
     withExtendedLifetime(observation) {}
   }
